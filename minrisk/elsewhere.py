@@ -219,7 +219,7 @@ class Fit:
         self._estimator, self._cost = estimator, cost
 
     def __call__(self, parts: Sequence[Part]) -> tuple[dict[str, Any], list[Warning]]:
-        rows, parameters = PlacedRows(parts, [0] * len(parts), 0), self._estimator.get_params(deep=False)
+        rows, parameters = PlacedRows(parts, [0] * len(parts), 0), self._estimator._parameters()
         cost = rows.cost if self._cost is None else self._cost
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", UserWarning)

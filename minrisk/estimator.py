@@ -149,7 +149,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         `MinRiskClassifier`, `REBELClassifier` and others whose learners see nothing but bins fit them where they are.
         The other estimators accept up to 32 768 rows.
         """
-        given = self.get_params(deep=False)
+        given = self._parameters()
         checked = check_parameters(type(self).__name__, given, self._rules)
         if groups is not None and is_partitioned(X):
             raise ValueError("groups keep rows together that are here: leave groups out for Dask collections.")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial, wraps
 from inspect import isgeneratorfunction, signature
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -18,12 +19,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from minrisk._callers import warn_caller
 from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk.costs import CostMatrix
 from minrisk.costs.class_weights import stated_factors, weighted_by_class
 from minrisk.costs.reading import is_per_row_and_class
+from minrisk.costs.tables import is_frame
 from minrisk.costs.units import check_weights
 from minrisk.data.categories import Categories, Unseen
 from minrisk.data.chunks import Chunks, CodedLabels, gathered_labels, rows_in
-from minrisk.data.column_report import ColumnFacts, DataWarning, described_columns, printed, warning_of
+from minrisk.data.column_report import ColumnFacts, DataWarning, described_columns, printed, rounded_columns, warning_of
 from minrisk.data.frames import Frame, cells_of_row, one_row_table
 from minrisk.data.groups import check_group_rows
 from minrisk.data.kept import MOST_FEATURES, check_name
@@ -46,9 +49,6 @@ from minrisk.validation import (
     check_numbers,
     check_table,
 )
-
-if TYPE_CHECKING:
-    from minrisk.costs import CostMatrix
 
 KEPT_VALUES = 1 << 22  # of chunks that are kept in memory, 32 MB: so few are read once
 WEIGHT_EACH = "sample_weight must hold a number for each row, got {n_weights} for the {n_rows} rows of chunk {number}."
@@ -164,9 +164,27 @@ class Inputs:
         "early_stopping", "validation_fraction",
     )  # fmt: skip
 
+    def __getstate__(self) -> dict[str, Any]:
+        """With the costs of a DataFrame as a `CostMatrix`, as loaded models have them; skops keeps no tables."""
+        state: Any = super().__getstate__()
+        if is_frame(state.get("cost")):
+            with suppress(ValueError, TypeError):  # what a fit refuses stays as it is
+                return {**state, "cost": CostMatrix(state["cost"])}
+        return dict(state)
+
+    def __copy__(self) -> Self:
+        """With the same parameters."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def _parameters(self) -> dict[str, Any]:
+        """Those of the constructor, and others that the constructor of a subclass handed on to this one's."""
+        return {name: value for name, value in vars(self).items() if name in self._rules} | self.get_params(deep=False)
+
     def _lasting_parameters(self) -> dict[str, Any]:
         """Those that rounds cannot go on without."""
-        return {name: value for name, value in self.get_params(deep=False).items() if name in self._lasting}
+        return {name: value for name, value in self._parameters().items() if name in self._lasting}
 
     def _check_lasting(self) -> None:
         """Refuse to go on with another kind of rounds."""
@@ -200,6 +218,7 @@ class Inputs:
         codes = X.copy() if goes_on and learning.columns else X  # which are changed
         mass = self._category_weights(X, y, sample_weight, cost) if learning.columns else weight
         learnt, numbers = learning.learn(codes, y, mass, self._column_names, self._group)
+        _tell_rounded(rounded_columns(table, X))
         self._tell_columns(table, codes, y, weight > 0, learnt)
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
             return self._categories.numbers(X), y, sample_weight
@@ -225,7 +244,7 @@ class Inputs:
             self._check_lasting()
             if self._categories.columns:
                 raise ValueError("warm_start goes on with categories, which chunks cannot hold: give all rows at once.")
-        weights, kept, dtypes, n = list[Any](), list[np.ndarray](), set[np.dtype](), 0
+        weights, kept, dtypes, n, rounded = list[Any](), list[np.ndarray](), set[np.dtype](), 0, list[Any]()
 
         def labels() -> Iterator[Labels]:
             nonlocal n
@@ -237,6 +256,7 @@ class Inputs:
                 except ValueError as problem:
                     raise ValueError(f"chunk {number}, which begins with row {n}: {problem}") from problem
                 n += len(X)
+                rounded.extend(rounded_columns(chunk.X, X))
                 dtypes.add(X.dtype)
                 weights.append(_chunk_weights(chunk.sample_weight, len(X), number))
                 kept.append(X)
@@ -245,6 +265,7 @@ class Inputs:
                 yield y
 
         coded = gathered_labels(labels())
+        _tell_rounded(dict.fromkeys(rounded))
         check_group_rows(self._group, n)
         check_classification_targets(np.repeat(coded.labels, 3))  # alone they would look like measurements
         weighted = [weight is not None for weight in weights]
@@ -277,11 +298,12 @@ class Inputs:
         if not reset:
             return self._check_columns(self._arranged(X), self._categories, *y, reset=False)
         found = Categories.of(X, self.categorical_features)
-        if found.columns:
+        if names := [column.name for column in found.columns if column.values]:
             raise ValueError(
-                f"chunks and partitions must hold numbers, got categories in column {found.columns[0].name!r}: what "
+                f"chunks and partitions must hold numbers, got categories in column {names[0]!r}: what "
                 "one says depends on all rows. Make numbers of it, or give all rows at once."
             )
+        found = replace(found, columns=())  # of columns without values in this chunk
         checked = self._check_columns(X, found, *y, reset=True)
         self._categories = Categories((), self.n_features_in_, found.day_columns)
         return checked
@@ -408,6 +430,15 @@ def _tell_unseen(unseen: Sequence[Unseen]) -> None:
             f"{name!r} in {n_rows} row{'s' * (n_rows > 1)} ({short(repr(example))})" for name, n_rows, example in unseen
         )
         warn_caller(f"X holds categories that fit has not seen, taken as missing: {told}.", DataWarning)
+
+
+def _tell_rounded(names: Iterable[Any]) -> None:
+    """Warn of columns of whole numbers that are too large for floats."""
+    if told := short(", ".join(map(repr, names)), 200):
+        warn_caller(
+            f"X holds whole numbers beyond 2**53, which are rounded, so that several may become one: {told}. Name such "
+            "columns in categorical_features if they are names, or else subtract the smallest number.", DataWarning,
+        )  # fmt: skip
 
 
 def _answer(estimator: Any, name: str, others: tuple[Any, ...], options: dict[str, Any], X: Any) -> Any:

@@ -157,9 +157,10 @@ def regret(
     -0.5
     """
     samples = as_samples(y_true, y_pred, cost, labels, sample_weight)
-    least = samples.values.min(axis=1, keepdims=True)  # which no decision avoids: a constant is no part of a difference
-    avoidable = samples._replace(values=samples.values - least)
-    mean, constant = _mean_cost(avoidable), _constant_cost(avoidable)
+    if samples.table is not None:
+        least = samples.table.min(axis=1, keepdims=True)  # no decision avoids it: a constant is no part of a difference
+        samples = samples._replace(table=samples.table - least)
+    mean, constant = _mean_cost(samples), _constant_cost(samples)
     return 0.0 if abs(mean - constant) <= SAME_MEAN * constant else mean - constant
 
 
@@ -302,8 +303,10 @@ def make_expected_cost_scorer(cost: Any = None, labels: Any = None) -> Callable[
 
 def _costs(samples: Samples) -> FloatArray:
     """Return what each decision cost, (n,)."""
+    if samples.table is None:
+        return np.asarray(samples.truth != samples.decided, dtype=np.float64)
     rows = np.arange(len(samples.truth)) if samples.per_row else samples.truth
-    return samples.values[rows, samples.decided]
+    return np.asarray(samples.table[rows, samples.decided])
 
 
 def _sums(codes: IntArray, weight: FloatArray, count: int) -> FloatArray:
@@ -319,19 +322,22 @@ def _near_one(weight: FloatArray | None, n: int) -> tuple[FloatArray, int]:
 def _mean_cost(samples: Samples) -> float:
     """Mean cost of the decisions: added up, to the last bit, as `_constant_cost` does it where all are the same."""
     weight, _ = _near_one(samples.weight, len(samples.truth))
-    if samples.per_row:
+    if samples.per_row or samples.table is None:
         costs, exponent = scaled(_costs(samples), 0.0)
         return _mean(weighted_sum(weight, costs), weight, exponent)
-    shape = samples.values.shape
+    shape = samples.table.shape
     cells = _sums(samples.truth * shape[1] + samples.decided, weight, shape[0] * shape[1]).reshape(shape)
-    values, exponent = scaled(np.where(cells > 0, samples.values, 0.0), 0.0)
+    values, exponent = scaled(np.where(cells > 0, samples.table, 0.0), 0.0)
     return _mean(_column_sums(cells, values).sum(), weight, exponent)
 
 
 def _constant_cost(samples: Samples) -> float:
     """Mean cost of the best decision for all."""
     weight, _ = _near_one(samples.weight, len(samples.truth))
-    values, exponent = scaled(samples.values, 0.0)
+    if samples.table is None:
+        of_class = _sums(samples.truth, weight, len(samples.classes))
+        return _mean(of_class.sum() - of_class.max(), weight, 0)
+    values, exponent = scaled(samples.table, 0.0)
     if samples.per_row:
         return min(_mean(weighted_sum(weight, column), weight, exponent) for column in values.T)
     per_class = _sums(samples.truth, weight, len(values))

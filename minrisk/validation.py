@@ -306,14 +306,14 @@ def check_parameters(name: str, values: Mapping[str, Any], rules: Mapping[str, R
     Raises
     ------
     TypeError
-        If there is none of that name: of a subclass whose constructor does not take it.
+        If there is none of that name: of a subclass whose constructor does not call the one that sets it.
     ValueError
         Naming the parameter, what was expected and what came.
     """
     if missing := [parameter for parameter in rules if parameter not in values]:
         raise TypeError(
-            f"{name}: the constructor must take all parameters of the estimator it is made from, but has no "
-            f"{missing[0]!r}: name it there and hand it on to super().__init__."
+            f"{name}: the constructor must set all parameters of the estimator it is made from, but has no "
+            f"{missing[0]!r}: call super().__init__ there."
         )
     for parameter, rule in rules.items():
         if not rule.accepts(value := values[parameter]):

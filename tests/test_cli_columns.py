@@ -14,7 +14,7 @@ from minrisk.cli.common import features_for
 from minrisk.cli.fit import training_data
 from minrisk.cli.given import Roles
 from minrisk.io.dialect import Dialect
-from minrisk.io.values import TableError, as_dates, columns_of_words, take_features
+from minrisk.io.values import TableError, as_dates, take_features
 from tests.command_line import invoke, refused, run
 
 N = 120
@@ -255,7 +255,6 @@ def test_moments_of_parquet_are_handed_on(folder):
     X = given(folder / "m.parquet", ("patient",))
     for name in ("day", "lasts", "at", "zoned"):
         assert X[name].tolist() == frame[name].tolist(), name
-    assert columns_of_words(frame[["day", "lasts", "at", "zoned"]]) == []
     run("fit", folder / "m.parquet", "--target", "kind", *FEW, "--out", folder / "m")
     assert len(run("predict", folder / "m", folder / "m.parquet").splitlines()) == N + 1
 

@@ -1,6 +1,7 @@
 """What a fit says of each column, what it warns of, and columns that are named as categories."""
 
 import datetime
+import decimal
 import warnings
 
 import numpy as np
@@ -369,3 +370,45 @@ def test_text_without_a_cell_is_text():
     assert model.columns_[1].kind == "category"
     with pytest.warns(DataWarning, match="'rare' in 40 rows"):
         model.predict(X)
+
+
+BIG = 2**53 + np.arange(N) % 3
+ROUNDED = {
+    "frame": lambda ids: pd.DataFrame({"x": 0.5, "id": ids}), "missing": lambda ids: pd.DataFrame({"id": pd.array(ids, dtype="Int64").copy()}).mask(np.arange(N)[:, None] < 3),
+    "array": lambda ids: np.c_[Y, ids], "objects": lambda ids: np.c_[Y.astype(object), ids.astype(object)], "list": lambda ids: np.c_[Y, ids].tolist(),
+    "sparse": lambda ids: csr_array(np.c_[Y, ids]), "without a sign": lambda ids: pd.DataFrame({"id": ids.astype("u8") + 2**63}),
+    "the largest": lambda ids: pd.DataFrame({"id": 2**62 - 1 + ids % 3 + 2**62}), "decimal": lambda ids: pd.DataFrame({"id": [decimal.Decimal(int(one)) for one in ids]}),
+    "chunks": lambda ids: Chunks(lambda: iter([(pd.DataFrame({"id": ids}), Y)])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ROUNDED)
+def test_whole_numbers_that_merge_are_told(kind):
+    X = ROUNDED[kind](BIG - (kind == "the largest"))
+    told = warned(X, None if kind == "chunks" else Y)[1]
+    name = "'id'" if kind in ("chunks", "frame") or hasattr(X, "columns") else "1"
+    assert any(f"beyond 2**53, which are rounded, so that several may become one: {name}. Name" in one for one in told), told
+
+
+def test_whole_numbers_that_do_not_merge_are_not_told():
+    exact = pd.DataFrame({"id": (BIG - 2**53) * 2**60, "x": BIG.astype(float)})
+    assert not any("2**53" in one for one in warned(exact)[1])
+    gaps = pd.DataFrame({"id": pd.array(BIG, dtype="Int64"), "x": 0.5})
+    gaps.loc[:2, "id"] = pd.NA
+    named, told = warned(gaps, categorical_features=["id"])
+    assert not any("2**53" in one for one in told) and set(named._categories.columns[0].values) == set(BIG.tolist())
+
+
+@pytest.mark.parametrize("later", ["Y", 1.5, datetime.date(2024, 1, 1)], ids=repr)
+@pytest.mark.parametrize("algorithm", [REBELClassifier, MinRiskClassifier])
+def test_a_column_of_objects_without_values_takes_what_comes_later(algorithm, later, tmp_path):
+    """It held nothing that could be told from missing; so what it holds afterwards is missing, and that is said."""
+    frame = pd.DataFrame({"x": np.arange(N) / N, "rare": pd.Series([None] * N, dtype=object)})
+    model = algorithm(n_estimators=3, random_state=0).fit(frame, Y)
+    save(model, tmp_path / "m")
+    new = frame.copy()
+    new.loc[:3, "rare"] = later
+    for each in (model, load(tmp_path / "m")):
+        with pytest.warns(DataWarning, match="'rare' in 4 rows"):
+            np.testing.assert_array_equal(each.predict(new), model.predict(frame))
+    assert algorithm(n_estimators=3, random_state=0).fit(Chunks(lambda: iter([(frame, Y)]))).n_features_in_ == 2

@@ -126,8 +126,8 @@ def test_empty_columns_without_a_name_are_none(tmp_path):
 
 
 @pytest.mark.parametrize(("columns", "expected"), [
-    ({"": [0, 1, 2], "a": [1, 1, 1]}, ""), ({"Unnamed: 0": [4, 2, 9]}, "Unnamed: 0"), ({"__index_level_0__": [1, 3, 5]}, "__index_level_0__"),
-    ({"": ["Mazda", "Fiat", "Ford"]}, ""), ({"": [1, 1, 2]}, None), ({"a": [0, 1, 2]}, None),
+    ({"": [0, 1, 2], "a": [1, 1, 1]}, [""]), ({"Unnamed: 0": [4, 2, 9]}, ["Unnamed: 0"]), ({"__index_level_0__": [1, 3, 5]}, ["__index_level_0__"]),
+    ({"": ["Mazda", "Fiat", "Ford"]}, [""]), ({"": [1, 1, 2]}, []), ({"a": [0, 1, 2]}, []),
 ])  # fmt: skip
 def test_row_numbers(columns, expected):
     assert row_numbers(pd.DataFrame(columns)) == expected

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -166,3 +167,13 @@ def test_the_example_says_what_is_wrong_with_a_row(tmp_path):
     for cells, told in ((["1"], f"The model has {X.shape[1]} columns, got 1 cells"), (["x"] * X.shape[1], "Column 0 must hold a number, got 'x'")):
         done = by_the_example(path, cells)
         assert done.returncode == 1 and done.stderr.startswith(told) and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("infinite", [-np.inf, np.inf])
+def test_thresholds_that_are_infinite(infinite):
+    """JSON has no number for them; a file of a model may hold both."""
+    X = np.array([[0.0, np.nan], [1.0, 1.0]] * 20)
+    model = minrisk.REBELClassifier(n_estimators=2).fit(X, np.isnan(X[:, 1]))
+    packed = model.model_.packed
+    model.model_ = replace(model.model_, packed=replace(packed, threshold=np.full_like(packed.threshold, infinite)))
+    check(model, np.array([[-1e308, 1e308], [np.nan, np.nan], [0.0, 1.0]]))

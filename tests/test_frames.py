@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import fractions
 import subprocess
 import sys
 import textwrap
@@ -646,7 +647,7 @@ def test_classes_of_every_container(kind):
     ([(1, 2), (3,), (4,)], r"y must hold numbers or texts, got tuple '\(1, 2\)' in row 0"), ([b"a", b"b", b"c"], "got bytes"),
     ([pd.Timestamp("2024"), pd.Timestamp("2025"), 3], "got Timestamp '2024-01-01 00:00:00' in row 0: make texts of them"),
     ([np.timedelta64(1, "s"), np.timedelta64(2, "s"), 3], "got timedelta64 '1 seconds' in row 0"), ([10**30, 1, 2], "of 64 bits, got 1000"), ([10**5000, 1, 2], "of 64 bits, got a number of more digits"),
-    ([decimal.Decimal(1), 2, 3], "got Decimal '1' in row 0"), ([1j, 2, 3], "got complex '1j' in row 0"),
+    ([fractions.Fraction(1), 2, 3], "got Fraction '1' in row 0"), ([1j, 2, 3], "got complex '1j' in row 0"),
 ])
 def test_labels_of_kinds_that_go_not_together(y, message):
     X = np.random.default_rng(0).normal(size=(N, 2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -411,3 +412,13 @@ def test_a_frame_names_rows_and_columns_whatever_their_order_in_the_costs():
     assert (frame.loc["ill", "well"], frame.loc["ill", "refer"], frame.loc["well", "ill"]) == (7, 2, 5)
     shares = cost_confusion_matrix(y, decisions, cost, as_frame=True, normalize="true")
     assert shares.loc["ill", "well"] == 3.5
+
+
+def test_thousands_of_labels_take_no_table():
+    """0/1 costs of so many classes would be 8 bytes for each pair of them."""
+    y, decided = np.arange(6000), np.zeros(6000, dtype=int)
+    tracemalloc.start()
+    found = expected_cost(y, decided), best_constant_cost(y), regret(y, decided, sample_weight=np.full(6000, 0.7))
+    assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    tracemalloc.stop()
+    assert found == (5999 / 6000, 5999 / 6000, 0.0)

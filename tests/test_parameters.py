@@ -2,6 +2,7 @@
 
 import decimal
 import json
+import pickle
 import sys
 
 import numpy as np
@@ -152,13 +153,46 @@ def test_other_values_are_refused_kindly(wine, algorithm, parameters, message):
         algorithm(**parameters).fit(*wine)
 
 
-def test_a_constructor_that_lacks_parameters_is_told():
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_subclasses_have_constructors_of_their_own(wine, algorithm):
+    """As all estimators of scikit-learn may: what they hand on is set, and only what they name is cloned."""
+    few = {name: value for name, value in {"n_estimators": 2, "random_state": 0, "pool": False}.items() if name in algorithm().get_params()}
+
+    class Own(algorithm):
+        def __init__(self, extra=3, cost=None):
+            super().__init__(cost, **few)
+            self.extra = extra
+
+    own = clone(Own(extra=7)).fit(*wine)
+    assert own.get_params() == {"extra": 7, "cost": None} and own._parameters().items() >= few.items()
+    np.testing.assert_array_equal(own.predict(wine[0]), algorithm(**few).fit(*wine).predict(wine[0]))
+
+
+def test_a_constructor_that_sets_nothing_is_told():
     class Own(REBELClassifier):
         def __init__(self):
-            super().__init__(n_estimators=2)
+            self.n_estimators = 2
 
-    with pytest.raises(TypeError, match=r"^Own: the constructor must take all parameters .* but has no 'n_estimators': .*\.$"):
+    with pytest.raises(TypeError, match=r"^Own: the constructor must set all parameters .* but has no .*: call super\(\).__init__ there\.$"):
         Own().fit([[0.0], [1.0]], [0, 1])
+
+
+def test_costs_of_a_frame_are_kept_as_a_matrix(wine):
+    """Which skops keeps, too: an estimator that was pickled fits as before."""
+    pd = pytest.importorskip("pandas")
+    labels = np.unique(wine[1])
+    cost = pd.DataFrame([[0, 1, 2], [1, 0, 1], [5, 1, 0]], index=labels, columns=labels)
+    model = REBELClassifier(cost, n_estimators=2, random_state=0).fit(*wine)
+    assert model.cost is cost
+    again = pickle.loads(pickle.dumps(model))
+    assert isinstance(again.cost, costs.CostMatrix)
+    expected = model.decision_function(wine[0])
+    np.testing.assert_array_equal(again.decision_function(wine[0]), expected)
+    np.testing.assert_array_equal(clone(again).fit(*wine).decision_function(wine[0]), expected)
+    skops = pytest.importorskip("skops.io")
+    kept = skops.dumps(model)
+    read = skops.loads(kept, trusted=skops.get_untrusted_types(data=kept))
+    np.testing.assert_array_equal(read.decision_function(wine[0]), expected)
 
 
 def test_random_states(wine):

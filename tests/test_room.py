@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import os
 import resource
 import subprocess
 import sys
@@ -63,6 +64,31 @@ def test_rows_that_parquet_counts(tmp_path):
         [sys.executable, "-c", f"{limit}{code}open_table(sys.argv[1])", str(path)], capture_output=True, text=True
     )
     assert "would take about 0.3 GB of memory as a table, and 0.1 GB are free" in done.stderr
+
+
+def test_a_long_text_in_every_row_is_read_once(tmp_path):
+    """A Parquet file holds it once; as a feature, a class, in lists, as bytes and in chunks it takes two gigabytes."""
+    n = 2000
+    code = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n), pa.int32(), safe=False), pa.array(["x" * MEGABYTE]))
+    cells = {
+        "text": code, "bytes": code.cast(pa.dictionary(pa.int32(), pa.binary())),
+        "list": pa.ListArray.from_arrays(pa.array(range(n + 1), pa.int32()), code), "struct": pa.StructArray.from_arrays([code], ["a"]),
+    }  # fmt: skip
+    for name, column in cells.items():
+        table = pa.table({"c": column, "x": np.arange(n) / 8, "y": np.arange(n) % 2})
+        pq.write_table(table, tmp_path / f"{name}.parquet", store_schema=False, compression="zstd")
+    script = """
+import os, resource, sys
+from tests.command_line import invoke
+fit = ("--method", "rebel", "--n-estimators", 1, "--n-jobs", 1, "--out", "m")
+print([invoke("fit", f"{name}.parquet", "--target", "y", *fit).exit_code for name in ("text", "bytes", "list", "struct")])
+print(invoke("predict", "m", "text.parquet").exit_code)
+print([invoke("fit", "text.parquet", "--target", "c", *how, *fit).stderr.count("got only 'xxx") for how in ([], ["--bins-in", "."])])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1 << 20)
+"""
+    root = str(Path(__file__).parent.parent)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True)
+    assert done.stdout.split("\n")[:-1] == ["[0, 2, 2, 2]", "0", "[1, 1]", "True"], done
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.parquet"])

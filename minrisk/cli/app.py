@@ -56,8 +56,20 @@ class OneLineErrors(click.Group):
             if os.environ.get(TRACEBACK):
                 raise
             what = f"{type(error).__name__}: {error}"
+            if not has_pandas():
+                fail(f"pandas, which tables are read with, does not work here ({what}): install it again.")
             fail(f"this should not have happened ({what}): please report it, with what is said under {TRACEBACK}=1.")
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def has_pandas() -> bool:
+    """Whether pandas can be imported, and is what it should be."""
+    try:
+        import pandas
+
+        return hasattr(pandas, "DataFrame")
+    except Exception:  # of an installation that is broken, which may raise anything
+        return False
 
 
 def fail(message: str, code: int = BAD_INPUT) -> NoReturn:

@@ -99,10 +99,10 @@ class Portion(NamedTuple):
 
 def read_portion(portion: Portion) -> tuple[pd.DataFrame, np.ndarray]:
     """Features and labels."""
-    from minrisk.io.values import take_features, take_labels
+    from minrisk.io.values import take_labels
 
     frame = portion.frame([*portion.features, portion.target])
-    return take_features(frame[list(portion.features)], portion.path), take_labels(frame[portion.target], portion.path)
+    return frame[list(portion.features)], take_labels(frame[portion.target], portion.path)
 
 
 def count_portion(portion: Portion) -> tuple[np.ndarray, np.ndarray]:
@@ -124,12 +124,11 @@ def given_on_cluster(data: Sequence[Path], roles: Roles, client: Any) -> GivenRo
     """
     from minrisk.data.chunks import parquet_files
     from minrisk.io.several import ParquetPieces, together
-    from minrisk.io.values import row_numbers
 
     paths = [file.absolute() for path in data for file in (parquet_files(path) if path.is_dir() else [path])]
     pieces, name = ParquetPieces(paths), together(paths)
     check_names(pieces.names, Path(name), roles)
-    target, others = roles.target, set(roles.no_features)
+    target, others = roles.target, {*roles.no_features, *pieces.row_names}
     features = [column for column in pieces.names if column not in others]
     words = list(dict.fromkeys([*pieces.of_words(features), *roles.categorical]))
     if words:
@@ -139,10 +138,8 @@ def given_on_cluster(data: Sequence[Path], roles: Roles, client: Any) -> GivenRo
         )
     if pieces.n_rows == 0:
         raise click.ClickException(f"{name} has no rows: there is nothing to learn.")
-    numbers = row_numbers(next(pieces.pieces(features))[1]) if features else None
-    if numbers is not None:
-        features.remove(numbers)
-        tell_numbers(numbers)
+    for column in pieces.row_names.difference(roles.no_features):
+        tell_numbers(column)
     portions = [portion for path in paths for portion in _portions(path, features, target)]
     classes, counts = _counted(client, portions)
     checked_classes(classes, int(counts.sum()), target, name)

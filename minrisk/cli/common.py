@@ -253,7 +253,9 @@ def date_columns(model: Any) -> set[int]:
 def features_for(
     model: Any, frame: pd.DataFrame, path: Path, numeric: Sequence[str] = (), written: bool = False
 ) -> pd.DataFrame | Any:
-    """The columns the model was trained on, in its order; notes values of categories that it does not know.
+    """The columns the model was trained on, in its order, with the types that a text table lacks.
+
+    Notes values of categories that the model does not know.
 
     Parameters
     ----------
@@ -264,15 +266,15 @@ def features_for(
     numeric : sequence of str
         Columns whose texts are missing numbers.
     written : bool, default=False
-        Whether the table is a text, which says nothing of types: then columns may hold dates.
+        Whether the table is a text, which says nothing of types: then they are those of the model.
 
     Raises
     ------
     TableError
-        If a column is missing or holds no numbers.
+        If a column is missing, or one of a text table holds no numbers.
     """
     from minrisk.io.tables import missing_columns
-    from minrisk.io.values import TableError, as_frame, as_known, shown, take_features
+    from minrisk.io.values import TableError, as_frame, as_known, is_other_kind, shown, take_features
 
     names = feature_names(model)
     if names is None and frame.shape[1] != model.n_features_in_:
@@ -290,18 +292,17 @@ def features_for(
     categories = {}
     for column in model._categories.columns:
         name = frame.columns[column.position]
-        categories[name], unknown, n_rows = as_known(frame[name], column.values, path)
+        if not (written or is_other_kind(frame[name], column.values)):
+            continue
+        categories[name], unknown, n_rows = as_known(frame[name], column.values)
         if unknown:
             where = f"column {column.name!r} of {shown(path)}"
             rows = f"{n_rows} row{'s' * (n_rows > 1)}"
             note(f"{where} holds what training did not: {quoted(unknown)}, taken as missing in {rows}")
-    if not categories:
-        found = take_features(frame, path)
-        return found if names is not None else found.to_numpy()
-    numbers = [name for name in frame.columns if name not in categories]
-    columns = dict(take_features(frame[numbers], path).items()) if numbers else {}
-    columns |= categories
-    return as_frame({name: columns[name] for name in frame.columns})
+    others = as_frame({name: cells for name, cells in frame.items() if name not in categories})
+    columns = dict((take_features(others, path) if written and others.shape[1] else others).items()) | categories
+    found = as_frame({name: columns[name] for name in frame.columns})
+    return found.to_numpy() if names is None and not model._categories.columns else found
 
 
 def _take_dates_again(model: Any, frame: pd.DataFrame, path: Path) -> None:

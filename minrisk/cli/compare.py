@@ -115,7 +115,7 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
             column = None
         else:
             X, y, *_ = training_data(path, Roles(column, drop, categorical), stated)
-            X = _dates_as_days(X)
+            X = _for_all_methods(X, categorical)
         sets[name] = (X, y, read_costs(given, classes_in(y, column, path), label_source(column), stated))
 
     from sklearn.model_selection import RepeatedStratifiedKFold
@@ -156,14 +156,17 @@ def _tell_referrals(stated: Sequence[CostMatrix | None]) -> None:
         note(f"the error also counts decisions that are no class, here {quoted(sorted(names))}")
 
 
-def _dates_as_days(X: pd.DataFrame) -> pd.DataFrame:
-    """Dates, durations and times of day as numbers, as minrisk sees them, for methods that take none."""
-    from minrisk.data.frames import DAY_ROLES, Frame
+def _for_all_methods(X: pd.DataFrame, categorical: Sequence[str]) -> pd.DataFrame:
+    """Numbers and categories only, as minrisk sees the columns, for methods that take nothing else."""
+    from minrisk.data.frames import CATEGORICAL, Frame
 
+    X = X.astype(dict.fromkeys(categorical, "category"))
     frame = Frame.of(X)
     assert frame is not None
-    days = {column.name: column.numbers() for column in frame.columns if column.role in DAY_ROLES}
-    return X.assign(**days) if days else X
+    for column in frame.columns:
+        if column.role is None:
+            raise column.of_no_use()
+    return X.assign(**{column.name: column.numbers() for column in frame.columns if column.role != CATEGORICAL})
 
 
 def _with_encoding(chosen: Sequence[ComparedMethod], tables: Sequence[pd.DataFrame | Any]) -> dict[str, Any]:

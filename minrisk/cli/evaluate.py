@@ -181,6 +181,7 @@ def _only_other(known: list[str] | None, names: list[str], data: Path) -> str:
 def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> tuple[CostMatrix, str]:
     """Costs to judge by, and what they are called; they must know every decision of the model."""
     from minrisk.cli.costs import read_costs
+    from minrisk.costs.labels import as_labels
     from minrisk.costs.reading import is_uniform
     from minrisk.io.values import matched, shown
 
@@ -192,7 +193,7 @@ def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> t
         cost = estimator.cost_ if judged_by is None else judged_by
     assert cost is not None
     assert cost.decisions is not None
-    decisions = estimator.decisions_.tolist()
+    decisions = as_labels(estimator.decisions_)
     unknown = [label for label, at in zip(decisions, matched(decisions, cost.decisions), strict=True) if at < 0]
     if unknown:
         named = str(given).partition(":")[0] in ("uniform", "ordinal")
@@ -203,21 +204,23 @@ def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> t
             f"{what} nothing about the decision {str(unknown[0])!r} of the model, only about "
             f"{quoted(cost.decisions)}: {way}."
         )
-    blind = cost.classes == tuple(estimator.classes_.tolist()) and is_uniform(cost)
+    blind = cost.classes == as_labels(estimator.classes_) and is_uniform(cost)
     return cost, given if given is not None else "0/1" if blind else "the model's"
 
 
 def _as_classes(y: Labels, cost: CostMatrix, blind: bool, where: str) -> tuple[Labels, CostMatrix]:
     """The labels of the data as the costs write them, (n,), and the costs; 0/1 ones with rows for new classes."""
     from minrisk.costs import CostMatrix
+    from minrisk.costs.labels import as_labels
     from minrisk.io.values import matched
     from minrisk.validation import plain_array
 
     assert cost.classes is not None
     found, codes = np.unique(y, return_inverse=True)
     classes = list(cost.classes)
-    at = np.array(matched(found.tolist(), classes))
-    new = found[at < 0].tolist()
+    labels = as_labels(found)
+    at = np.array(matched(labels, classes))
+    new = [label for label, place in zip(labels, at, strict=True) if place < 0]
     if new and (len(new) == len(found) or not blind):
         knows = "no class of the model" if blind else "no class of the model nor of the costs"
         raise click.ClickException(f"{where} holds {str(new[0])!r}, which is {knows}: known are {quoted(classes)}.")

@@ -115,6 +115,8 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
         threads = n_jobs if client is None or stated_threads else 1
         if class_weight is not None:
             given["class_weight"] = class_weight
+        if categorical:
+            given["categorical_features"] = list(categorical)
         model = estimator(cost, n_jobs=threads, random_state=seed, verbose=int(sys.stderr.isatty()), **given)
         start = time.perf_counter()
         try:
@@ -231,7 +233,7 @@ def _given_at_once(
 def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -> TrainingData:
     """Features and labels of the table, and what else a row has."""
     from minrisk.io.several import open_tables
-    from minrisk.io.values import columns_of_words, row_numbers, take_features, take_groups, take_labels, take_weights
+    from minrisk.io.values import row_numbers, take_groups, take_labels, take_weights
 
     table = open_tables([paths] if isinstance(paths, Path) else paths, stated)
     data = table.path
@@ -245,18 +247,25 @@ def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -
     groups = None if roles.groups is None else take_groups(frame[roles.groups], data)
     for name in roles.no_features:
         del frame[name]
-    numbers = row_numbers(frame)
-    if numbers is not None and numbers not in (*roles.categorical, *roles.numeric):
-        del frame[numbers]
-        tell_numbers(numbers)
+    for name in row_numbers(frame) if table.written else table.row_names:
+        if name in frame and name not in (*roles.categorical, *roles.numeric):
+            del frame[name]
+            tell_numbers(name)
     take_numeric(frame, roles.numeric, data)
-    stated_categories = set(roles.categorical)
     if table.written:
-        take_dates(frame, stated_categories, data)
-    words = [name for name in columns_of_words(frame, not table.written) if name not in stated_categories]
+        frame = _typed(frame, set(roles.categorical), data)
+    return TrainingData(frame, y, weight, groups)
+
+
+def _typed(frame: pd.DataFrame, categorical: set[str], data: Path) -> pd.DataFrame:
+    """Features of a text table with the types that their cells tell, which is said where it may be wrong."""
+    from minrisk.io.values import columns_of_words, take_features
+
+    take_dates(frame, categorical, data)
+    words = [name for name in columns_of_words(frame) if name not in categorical]
     for name in words:
         _tell_words(frame[name], name, data)
-    return TrainingData(take_features(frame, data, stated_categories.union(words)), y, weight, groups)
+    return take_features(frame, data, categorical.union(words))
 
 
 def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:

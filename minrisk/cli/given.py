@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from minrisk._printable import short
 from minrisk.cli.common import quoted
 from minrisk.cli.streams import note
 from minrisk.cli.svmlight import label_source
@@ -88,9 +89,9 @@ def tell_blanks(y: Labels, target: str) -> None:
     """Labels that differ by blanks only are likely a slip."""
     import numpy as np
 
-    if y.dtype.kind != "U":
-        return
     labels = np.unique(y).tolist()
+    if not isinstance(labels[0], str):
+        return
     bare = Counter(label.strip() for label in labels)
     alike = [label for label in labels if bare[label.strip()] > 1]
     if alike:
@@ -104,7 +105,7 @@ def checked_classes(classes: Labels, n_rows: int, target: str | None, data: str 
     where = label_source(target, data)
     if len(classes) < 2:
         raise ValueError(
-            f"{where} must hold at least two classes, got only {str(classes[0])!r}: there is nothing to learn."
+            f"{where} must hold at least two classes, got only {short(str(classes[0]))!r}: there is nothing to learn."
         )
     if len(classes) > MANY and len(classes) > n_rows / 2:
         raise ValueError(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +13,6 @@ from minrisk.cli.given import GivenRows, Roles, check_names, checked_classes, te
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
     from minrisk.io.several import ParquetPieces
 
@@ -29,7 +28,7 @@ def given_in_pieces(data: Sequence[Path], roles: Roles, bins_in: Path | None) ->
     from minrisk.data.chunks import Chunks
     from minrisk.io.several import ParquetPieces, labels_and_counts, together
     from minrisk.io.tables import kind_of
-    from minrisk.io.values import row_numbers, take_features, take_labels, take_weights
+    from minrisk.io.values import take_labels
 
     others = [path for path in data if str(path) == "-" or kind_of(path) != "parquet"]
     if others:
@@ -38,7 +37,7 @@ def given_in_pieces(data: Sequence[Path], roles: Roles, bins_in: Path | None) ->
         raise click.ClickException(f"--bins-in is for Parquet files, which are read piece by piece; got {others[0]}.")
     pieces, name = ParquetPieces(data), together(data)
     check_names(pieces.names, Path(name), roles)
-    target, aside = roles.target, set(roles.no_features)
+    aside = {*roles.no_features, *pieces.row_names}
     features = [column for column in pieces.names if column not in aside]
     words = list(dict.fromkeys([*pieces.of_words(features), *roles.categorical]))
     if words:
@@ -48,23 +47,15 @@ def given_in_pieces(data: Sequence[Path], roles: Roles, bins_in: Path | None) ->
             f"--bins-in is for columns of numbers, but {quoted(words)} of {name} are none: leave them "
             "out with --drop, or do without --bins-in."
         )
-    classes, counts = labels_and_counts(pieces, target, take_labels)
-    checked_classes(classes, int(counts.sum()), target, name)
-    tell_blanks(classes, target)
-    numbers = row_numbers(next(pieces.pieces(features))[1]) if features else None
-    if numbers is not None and numbers not in roles.numeric:
-        features.remove(numbers)
-        tell_numbers(numbers)
-
-    weights = [] if roles.weight is None else [roles.weight]
+    for column in pieces.row_names.difference(roles.no_features):
+        tell_numbers(column)
+    classes, counts = labels_and_counts(pieces, roles.target, take_labels)
+    checked_classes(classes, int(counts.sum()), roles.target, name)
+    tell_blanks(classes, roles.target)
     groups = None if roles.groups is None else _groups(pieces, roles.groups, Path(name))
-
-    def chunks() -> Iterator[tuple[pd.DataFrame, Any] | tuple[pd.DataFrame, Any, Any]]:
-        for path, frame in pieces.pieces(list(dict.fromkeys([*features, target, *weights]))):
-            X, y = take_features(frame[features], path), take_labels(frame[target], path)
-            yield (X, y) if not weights else (X, y, take_weights(frame[weights[0]], path))
-
-    return GivenRows(Chunks(chunks, bins_in=bins_in), None, classes, counts, len(features), name, groups=groups)
+    drop = [column for column in (*roles.drop, roles.groups) if column is not None]
+    chunks = Chunks(list(data), target=roles.target, weight=roles.weight, drop=drop, bins_in=bins_in)
+    return GivenRows(chunks, None, classes, counts, len(features), name, groups=groups)
 
 
 def _groups(pieces: ParquetPieces, name: str, data: Path) -> np.ndarray:

@@ -89,7 +89,8 @@ def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix, weight: An
     assert cost.decisions is not None
     counts = np.zeros(cost.shape, dtype=np.int64 if weight is None else np.float64)
     truth = np.array(match_labels(y.tolist(), cost.classes))
-    column = np.array(match_labels(decided.tolist(), cost.decisions))
+    cells = list(decided) if decided.dtype.kind == "M" else decided.tolist()  # which makes numbers of some dates
+    column = np.array(match_labels(cells, cost.decisions))
     np.add.at(counts, (truth, column), 1 if weight is None else weight)
     totals = counts * cost.values
     constant = int((counts.sum(axis=1) @ cost.values).argmin())

@@ -44,13 +44,18 @@ IN_COST = "add them to the cost (and to labels, if given)"  # what to do about l
 class Samples(NamedTuple):
     """Samples brought down to codes, with the costs that belong to them."""
 
-    values: FloatArray  # (K, D), or (n, D) when per_row
+    table: FloatArray | None  # (K, D), or (n, D) when per_row; None: every mistake costs 1
     per_row: bool
     classes: Labels  # K
     decisions: Labels  # D
     truth: IntArray  # (n,) positions among classes
     decided: IntArray  # (n,) positions among decisions; zeros when there is no y_pred
     weight: FloatArray | None  # (n,)
+
+    @property
+    def values(self) -> FloatArray:
+        """The table, which of 0/1 costs is made: of thousands of labels it takes gigabytes."""
+        return 1.0 - np.eye(len(self.classes), len(self.decisions)) if self.table is None else self.table
 
 
 class _CodedLabels(NamedTuple):
@@ -68,6 +73,7 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
     decided = None if y_pred is None else _coded(y_pred, "y_pred")
     n = len(truth.codes)
     occurring = _occurring(truth, decided)
+    values: FloatArray | None
     given = None if labels is None else as_labels(labels, "labels")
     referrals = _referrals(occurring, truth)
     n_classes = len(occurring) - len(referrals) if given is None else len(given)
@@ -93,8 +99,7 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
     elif cost is None:
         others = tuple(label for label in referrals if label not in (truth.labels if given is None else given))
         classes = given if given is not None else tuple(label for label in occurring if label not in others)
-        decisions = classes + others
-        values = 1.0 - np.eye(len(classes), len(decisions))
+        values, decisions = None, classes + others
     else:
         if is_frame(cost):
             check_row_count(cost, n, occurring if given is None else given)
@@ -109,7 +114,7 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
         way = IN_DECISIONS if cost is None else IN_COST
         columns = _positions(decided, places, decisions, "y_pred", "decisions", way)
     return Samples(
-        values=values,
+        table=values,
         per_row=per_row,
         classes=classes,
         decisions=decisions,

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -38,6 +37,7 @@ from minrisk.data.frames import (
     described,
     in_days,
     is_missing,
+    plain,
     role_of,
 )
 from minrisk.data.groups import placed_groups
@@ -165,7 +165,7 @@ class Categories:
         for position, column in columns.items():
             if position in places or column.role == CATEGORICAL:
                 _, values, ordered = column.coded()
-                values = [_plain(value) for value in values if not is_missing(value)]
+                values = [plain(value) for value in values if not is_missing(value)]
                 _check_values(values, column)
                 listed = values if ordered else sorted(values, key=_place)
                 found.append(Category(position, str(column.name), tuple(listed), ordered))
@@ -295,13 +295,6 @@ class Categories:
             column, X[:, listed.position] = listed.of_rows(X[:, listed.position], weight)
             found.append(column)
         return found
-
-
-def _plain(value: Any) -> Any:
-    """A value as files keep it: exact decimal numbers as others."""
-    if not isinstance(value, Decimal):
-        return value
-    return int(value) if value == value.to_integral_value() else float(value)
 
 
 def _check_values(values: list[Any], column: Column) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,6 +74,7 @@ class Chunks:
     Categories and sparse matrices must be given in one piece, because what a category says depends on all rows.
 
     Parquet files need pyarrow. They are read in the order given, and those of a folder by name.
+    Names of rows, which pandas writes to them, are no features.
 
     Examples
     --------
@@ -120,16 +121,16 @@ class Chunks:
 
     def _reader(self) -> Callable[[], Iterable[Any]]:
         """What gives the chunks, as the source has them."""
-        source = self.source
+        source, named = self.source, {self.target, self.weight, *self.drop}
         if isinstance(source, str | os.PathLike):
             source = [source]
         if isinstance(source, list | tuple) and source and all(isinstance(path, str | os.PathLike) for path in source):
             self._require_target("files")
             paths = [path for given in source for path in parquet_files(Path(given))]
-            return lambda: _of_files(paths)
+            return lambda: _of_files(paths, named)
         if type(source).__module__.startswith("pyarrow") and hasattr(source, "to_batches"):
             self._require_target("a pyarrow dataset")
-            return lambda: _of_dataset(source)
+            return lambda: _of_dataset(source, named)
         if callable(source):
             return lambda: _of_callable(source)
         advice = "see its docstring"
@@ -175,7 +176,8 @@ def _values(column: Any) -> Any:
     if cells.null_count:
         return cells.to_pylist()
     if str(cells.type).startswith("dictionary"):
-        cells = cells.cast(cells.type.value_type)
+        whole = cells.unify_dictionaries().combine_chunks()
+        return whole.dictionary.to_numpy(zero_copy_only=False)[whole.indices.to_numpy()]
     return cells.to_numpy()
 
 
@@ -193,16 +195,15 @@ def parquet_files(path: Path) -> list[Path]:
     return [path]
 
 
-def _of_files(paths: Sequence[Path]) -> Iterator[Any]:
-    """Some rows at a time of Parquet files with the same columns."""
+def _of_files(paths: Sequence[Path], named: Collection[str | None]) -> Iterator[Any]:
+    """Some rows at a time of Parquet files with the same columns, without names of rows that nobody named."""
     import pyarrow
-    from pyarrow.parquet import ParquetFile
 
     names = None
     for path in paths:
         try:
-            with ParquetFile(path, pre_buffer=False) as file:
-                own = file.schema_arrow.names
+            with open_parquet(path) as file:
+                own = _columns(file.schema_arrow, named)
                 names = names or own
                 if sorted(own) != sorted(names):
                     raise ValueError(f"{path} has other columns than {paths[0]}: {own} and {names}.")
@@ -215,11 +216,40 @@ def _of_files(paths: Sequence[Path]) -> Iterator[Any]:
     pyarrow.default_memory_pool().release_unused()
 
 
-def _of_dataset(dataset: Any) -> Iterator[Any]:
+def _columns(schema: Any, named: Collection[str | None]) -> list[str]:
+    """Those that are no names of rows, or that somebody named."""
+    names_of_rows = set(index_columns(schema)).difference(named)
+    return [name for name in schema.names if name not in names_of_rows]
+
+
+def open_parquet(source: Any) -> Any:
+    """A Parquet file whose texts are read as numbers of the distinct ones: a file of kilobytes may hold gigabytes."""
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(source) as file:
+        columns = [file.schema.column(j) for j in range(len(file.schema))]
+        categories = {field.name for field in file.schema_arrow if str(field.type).startswith("dictionary")}
+        texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+        texts = [path for path in texts if path not in categories]  # which have an order
+    return ParquetFile(source, read_dictionary=texts, pre_buffer=False)
+
+
+def index_columns(schema: Any) -> list[str]:
+    """The columns of a Parquet file that pandas wrote the names of rows to, and does not read as columns."""
+    try:
+        return [name for name in schema.pandas_metadata["index_columns"] if isinstance(name, str)]
+    except (ValueError, LookupError, TypeError):  # the file says nothing of them
+        return []
+
+
+def _of_dataset(dataset: Any, named: Collection[str | None]) -> Iterator[Any]:
+    """The same of a dataset."""
     import pyarrow
 
-    height = max(1, BATCH_VALUES // max(1, len(dataset.schema.names)))
-    for batch in dataset.to_batches(batch_size=height, batch_readahead=1, fragment_readahead=1, use_threads=False):
+    names = _columns(dataset.schema, named)
+    height = max(1, BATCH_VALUES // max(1, len(names)))
+    how = {"batch_size": height, "batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
+    for batch in dataset.to_batches(columns=names, **how):
         if len(batch):
             yield pyarrow.Table.from_batches([batch])
 

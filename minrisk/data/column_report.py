@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from minrisk._printable import printable, short
 from minrisk._typing import Labels
 from minrisk.data.categories import FEW_VALUES, Categories, Category
-from minrisk.data.frames import CATEGORICAL, DAY_ROLES, NUMBER, Frame
+from minrisk.data.frames import CATEGORICAL, DAY_ROLES, EXACT_BELOW, NUMBER, Column, Frame, are_rounded
 
 SAID_FROM_ROWS = 100  # of fewer, values that all differ, or tell the class, may be chance
 PLAIN_NUMBER = re.compile(r"[+-]?(?:0|[1-9]\d*)(?:[.,]\d+)?(?:[eE][+-]?\d+)?")
@@ -163,6 +164,41 @@ def _is_target(cells: np.ndarray, classes: np.ndarray) -> bool:
         if len(values) != n_classes or len(np.unique(places * (classes.max() + 1) + classes[rows])) != n_classes:
             return False
     return True
+
+
+def rounded_columns(table: Any, X: Any) -> list[Any]:
+    """Columns of whole numbers some of which float64 rounds, by their names or places.
+
+    Parameters
+    ----------
+    table : table or array-like
+        As it was given.
+    X : ndarray or SparseRows of shape (n, d)
+        Its numbers.
+    """
+    if issparse(table):
+        stored = table.tocoo() if table.dtype.kind in "iu" else None
+        return [] if stored is None else np.unique(stored.col[are_rounded(stored.data)]).tolist()
+    frame = Frame.of(table)
+    if frame is None:
+        floats = getattr(getattr(table, "dtype", None), "kind", "") == "f"
+    elif frame.is_plain:
+        floats = all(dtype.kind == "f" for dtype in frame.table.dtypes)
+    else:
+        floats = all(column.cells.dtype.is_float() for column in frame.columns)
+    if floats or X.dtype.itemsize < 8:
+        return []
+    with np.errstate(invalid="ignore"):
+        low, high = (np.asarray(one.reduce(X, axis=0), dtype=np.float64) for one in (np.fmin, np.fmax))
+        large = np.flatnonzero(np.fmax(high, -low) >= EXACT_BELOW).tolist()
+    if not large:
+        return []
+    if frame is not None:
+        columns = [frame.columns[j] for j in large]
+    else:
+        cells = np.asarray(table, dtype=object) if isinstance(table, (list, tuple)) else np.asarray(table)
+        columns = [Column(j, cells[:, j]) for j in large]
+    return [column.name for column in columns if column.is_rounded]
 
 
 def warning_of(columns: Sequence[ColumnFacts]) -> str:

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from importlib.util import find_spec
-from numbers import Number
+from numbers import Integral, Number
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -29,12 +30,20 @@ DAY_ROLES = (DATE, DURATION, TIME)  # which become numbers
 PLURALS = dict(zip(ROLES, ("numbers", "text or categories", "dates", "durations", "times of day"), strict=True))
 DAY = 86_400_000_000  # microseconds
 MICROSECOND = timedelta(microseconds=1)
+EXACT_BELOW = 2**53  # whole numbers below are one float64 each; above, several are one
 EPOCH = datetime(1970, 1, 1)
 ENCODED = "encode it, for example with sklearn.preprocessing.OrdinalEncoder, or name it in categorical_features"
 COUNTED = "make numbers of it, for example days since the first"
 MEASURED = "make numbers of it, for example seconds"
 PARTED = "make two columns of it"
 TAKEN_APART = "make columns of what these hold"
+
+
+def are_rounded(cells: np.ndarray) -> np.ndarray:
+    """Which whole numbers are no float64."""
+    rounded = cells.astype(np.float64)
+    beyond = rounded >= 2.0 ** (8 * cells.dtype.itemsize - (cells.dtype.kind == "i"))
+    return np.asarray(beyond | (np.where(beyond, 0.0, rounded).astype(cells.dtype) != cells))
 
 
 class CodedCells(NamedTuple):
@@ -49,6 +58,13 @@ def is_missing(cell: Any) -> bool:
     """Whether a cell holds nothing: None, NaN, or what pandas has for these."""
     is_nan = isinstance(cell, (float, np.floating, np.datetime64, np.timedelta64)) and cell != cell  # NaT among them
     return cell is None or type(cell).__name__ in MISSING_TYPES or bool(is_nan)
+
+
+def plain(value: Any) -> Any:
+    """A value as files keep it: exact decimal numbers as others."""
+    if not isinstance(value, Decimal) or not value.is_finite():
+        return value
+    return int(value) if value == value.to_integral_value() else float(value)
 
 
 def of_cells(cells: Iterable[Any]) -> np.ndarray:
@@ -129,10 +145,13 @@ class Column:
         return {nw.Duration: DURATION, nw.Time: TIME}.get(type(kind)) or self._role_of_cells()
 
     def _role_of_cells(self) -> str | None:
-        """Of cells of any type: categories where some are text and all others numbers."""
+        """Of cells of any type: categories where some are text and all others numbers, or where all are missing.
+
+        Numbers would refuse what later rows may hold; values that are not known are missing.
+        """
         roles = {role_of(cell) for cell in self.listed if not is_missing(cell)}
         if len(roles) < 2:
-            return next(iter(roles), NUMBER)
+            return next(iter(roles), CATEGORICAL)
         return CATEGORICAL if roles == {NUMBER, CATEGORICAL} else None
 
     @property
@@ -209,13 +228,16 @@ class Column:
     def _coded_array(self) -> CodedCells:
         """Of numbers that are names, or texts in an array."""
         cells = self.cells
-        if not isinstance(cells, np.ndarray):
-            whole = cells.dtype.is_integer() and not cells.is_null().any()
-            cells = cells.to_numpy() if whole else self.numbers()
-        if cells.dtype.kind not in NUMBERS:
-            return self._coded_cells()
-        there = cells == cells
-        values, places = np.unique(cells[there], return_inverse=True)
+        if not isinstance(cells, np.ndarray) and cells.dtype.is_integer():  # which floats would round
+            there = ~cells.is_null().to_numpy()
+            found = cells.drop_nulls().to_numpy()
+        else:
+            cells = cells if isinstance(cells, np.ndarray) else self.numbers()
+            if cells.dtype.kind not in NUMBERS:
+                return self._coded_cells()
+            there = cells == cells
+            found = cells[there]
+        values, places = np.unique(found, return_inverse=True)
         codes = np.full(len(cells), -1, dtype=np.int64)
         codes[there] = places
         if values.dtype.kind == "f" and np.all(values == np.rint(values)) and np.all(np.abs(values) < 2**53):
@@ -288,6 +310,20 @@ class Column:
                     f"{got}: the argument must be an array of numbers, or of strings that are numbers."
                 ) from None
             raise ValueError(f"{got}: leave the column out, or {instead or ENCODED}.") from None
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether it holds whole numbers that float64 rounds."""
+        cells = self.cells
+        if not isinstance(cells, np.ndarray):
+            if cells.dtype.is_float():
+                return False
+            if cells.dtype.is_integer():
+                cells = cells.drop_nulls().to_numpy()
+        if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
+            return cells.dtype.kind != "f" and bool(are_rounded(cells).any())
+        wholes = (int(cell) for cell in map(plain, self.listed) if isinstance(cell, Integral))
+        return any(cell != float(cell) for cell in wholes)
 
     def changed(self, role: str, name: str) -> ValueError:
         """What to say where a column held something else in fit."""

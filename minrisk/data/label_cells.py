@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minrisk.data.frames import NUMBERS, is_missing, of_cells
+from minrisk.data.frames import NUMBERS, is_missing, of_cells, plain
 from minrisk.data.kept import AS_TEXTS, shown
 
 LABEL_KINDS = NUMBERS + "UMc"  # kinds of dtypes of arrays of labels; M: dates. scikit-learn refuses complex numbers
@@ -59,7 +59,7 @@ def check_labels(y: Any, name: str = "y", any_kind: bool = False) -> Any:
     if labels.dtype.kind not in LABEL_KINDS + "O" and len(labels):
         cell = labels[0] if labels.dtype.kind in "mV" else labels[:1].tolist()[0]
         raise ValueError(_unusable(name, cell, 0))
-    return y if isinstance(y, list | tuple) else labels
+    return y if isinstance(y, list | tuple) and labels.dtype == object else labels
 
 
 def is_label(value: Any) -> bool:
@@ -82,7 +82,7 @@ def _flat(y: list[Any] | tuple[Any, ...], name: str) -> Any:
 
 def _checked(labels: np.ndarray, name: str, any_kind: bool) -> np.ndarray:
     """Labels of an array of objects; numbers as an array of numbers."""
-    cells: list[Any] = labels.tolist()
+    cells: list[Any] = list(map(plain, labels))
     first: dict[Any, int] = {}
     for row, label in enumerate(cells):
         try:

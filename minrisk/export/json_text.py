@@ -13,7 +13,7 @@ import minrisk
 from minrisk._typing import FloatArray, Labels
 from minrisk.data.categories import Categories
 from minrisk.export.parts import ModelParts, parts_of
-from minrisk.export.treelite_model import LOWEST
+from minrisk.export.treelite_model import finite
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.similarities import PackedSimilarities
 from minrisk.model.trees import PackedTrees
@@ -123,7 +123,7 @@ def _scores(parts: ModelParts) -> dict[str, Any]:
 def _trees(packed: PackedTrees, vectors: FloatArray) -> Iterator[dict[str, Any]]:
     """Each tree, an entry for each of its nodes; leaves have no feature and no threshold."""
     leaf, left = packed.is_leaf, packed.left.astype(np.int64)
-    feature, threshold = packed.of_nodes("feature"), np.maximum(packed.of_nodes("threshold"), LOWEST)
+    feature, threshold = packed.of_nodes("feature"), finite(packed.of_nodes("threshold"))
     for t in range(len(packed)):
         nodes = slice(packed.offsets[t], packed.offsets[t + 1])
         own = vectors[packed.vector_offsets[t] : packed.vector_offsets[t + 1]]

@@ -22,7 +22,6 @@ POSTPROCESSORS = {
     "sigmoid": ("multiclass_ova", 1.0),
     "sigmoid2": ("multiclass_ova", 2.0),
 }
-LOWEST = float(np.finfo(np.float64).min)  # in place of a threshold of -infinity, which C has no number for
 
 
 def to_treelite(model: Any, *, linear_features: bool = False) -> Any:
@@ -148,9 +147,15 @@ def _builder(n_columns: int, n_trees: int, base: FloatArray, postprocessor: str)
     )  # fmt: skip
 
 
+def finite(thresholds: FloatArray) -> FloatArray:
+    """Thresholds that split all finite numbers as these do; neither C nor JSON has a number for infinity."""
+    largest = np.finfo(np.float64).max
+    return np.clip(thresholds, -largest, largest)
+
+
 def _add_trees(builder: Any, trees: LeafTrees, vectors: FloatArray) -> None:
     """Tell a builder of every node; `vectors` (n_leaves, D) are what the leaves add."""
-    leaves, thresholds = iter(vectors), np.maximum(trees.threshold, LOWEST)
+    leaves, thresholds = iter(vectors), finite(trees.threshold)
     for first, last in zip(trees.offsets[:-1], trees.offsets[1:], strict=True):
         builder.start_tree()
         columns = trees.is_leaf, trees.feature, thresholds, trees.left

@@ -134,7 +134,8 @@ def concatenated(parts: Sequence[pd.Series[Any]]) -> pd.Series[Any]:
 
     if len(parts) == 1:
         return parts[0].reset_index(drop=True)
-    if not all(isinstance(part.dtype, pd.CategoricalDtype) for part in parts):
+    alike = len({part.dtype for part in parts}) == 1  # also categories in an order
+    if alike or not all(isinstance(part.dtype, pd.CategoricalDtype) for part in parts):
         return pd.concat(parts, ignore_index=True)
     dtypes = {part.cat.categories.dtype for part in parts if len(part.cat.categories)}
     if len(dtypes) > 1:

@@ -53,13 +53,15 @@ class Text(NamedTuple):
 
 
 class Dtype(NamedTuple):
-    """The dtype of labels."""
+    """The dtype of labels, or of categories, which are no dates."""
+
+    dates: bool = True
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, str) and DTYPE.fullmatch(value) is not None
+        return isinstance(value, str) and DTYPE.fullmatch(value) is not None and (self.dates or "M8" not in value)
 
     def __str__(self) -> str:
-        return "the dtype of numbers, texts, dates or objects"
+        return f"the dtype of numbers, texts{', dates' * self.dates} or objects"
 
 
 class Value(NamedTuple):
@@ -157,7 +159,7 @@ FINITE = Number(float, -LARGEST_FLOAT, LARGEST_FLOAT)
 LABELS = Fields({"dtype": Dtype(), "values": ListOf(Value(MOST_LETTERS), 2)})
 CATEGORY = Fields({
     "position": Number(int, 0, MOST_FEATURES), "name": Text(), "ordered": Truth(), "added": Number(int, 0, MOST_ADDED),
-    "values": Fields({"dtype": Dtype(), "values": ListOf(Value())}),
+    "values": Fields({"dtype": Dtype(dates=False), "values": ListOf(Value())}),
 })  # fmt: skip
 DAY_COLUMN = Fields({"position": Number(int, 0, MOST_FEATURES), "role": Choice(DAY_ROLES)})
 TRIED = Fields({  # a line of `minrisk.ensemble.average.report`

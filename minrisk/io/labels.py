@@ -89,7 +89,6 @@ def room_of_labels(header: Mapping[str, Any]) -> int:
     size: int = np.dtype(header["classes"]["dtype"]).itemsize
     widest = max((4 * len(value) for value in header["decisions"]["values"] if isinstance(value, str)), default=8)
     dates = [header[f"stated_{kind}"] for kind in LABELLED if f"stated_{kind}" in header]
-    dates += [column["values"] for column in header.get("categories", [])]  # others need no array
     return (
         size * len(header["classes"]["values"])
         + max(size, widest, 8) * len(header["decisions"]["values"])
@@ -121,5 +120,5 @@ def labels_in(labels: dict[str, Any]) -> Labels:
 
 
 def values_in(labels: dict[str, Any]) -> list[Any]:
-    """Labels, or categories, as `labels_out` wrote them, as plain values; dates as NumPy has them."""
+    """Labels as `labels_out` wrote them, as plain values; dates as NumPy has them."""
     return list(labels_in(labels) if "M8" in labels["dtype"] else labels["values"])

@@ -14,7 +14,7 @@ from minrisk.data.categories import Categories, Category, DayColumn
 from minrisk.data.kept import name_in
 from minrisk.ensemble.cost_regression import CostRegression
 from minrisk.io.header import SAID_OF_DATA
-from minrisk.io.labels import restore_labels, values_in
+from minrisk.io.labels import restore_labels
 from minrisk.io.packed_trees import read_trees
 from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
 from minrisk.model.additive import FINER, AdditiveModel
@@ -76,7 +76,7 @@ def _categories(contents: Contents) -> Categories:
     columns, begin = [], 0
     flat = contents["category_numbers"] if "categories" in contents.groups else np.empty(0)
     for part in contents.header.get("categories", []):
-        values = tuple(values_in(part["values"]))
+        values = tuple(part["values"]["values"])
         end = begin + (len(values) + 1) * part["added"]
         table = flat[begin:end].reshape(len(values) + 1, part["added"])
         columns.append(Category(part["position"], part["name"], values, part["ordered"], table))

@@ -60,7 +60,14 @@ def read(path: str | Path, file: io.BufferedIOBase | IO[bytes]) -> bytes:
     return content.getvalue()
 
 
-def check_parquet(path: str | Path, metadata: Any) -> None:
-    """Refuse a Parquet file whose rows and columns, by their numbers, are too many."""
-    check(path, metadata.num_rows * max(metadata.num_columns, 1) * CELL)
+def check_parquet(path: str | Path, file: Any) -> None:
+    """Refuse a Parquet file whose cells, by their numbers, are too many; texts are counted once each."""
+    needed, metadata = 0, file.metadata
+    for j in range(metadata.num_columns):
+        column = file.schema.column(j)
+        n_cells = metadata.num_rows
+        if column.max_repetition_level:  # of lists
+            n_cells = sum(metadata.row_group(group).column(j).num_values for group in range(metadata.num_row_groups))
+        needed += n_cells * max(CELL, column.length)
+    check(path, max(needed, metadata.num_rows * CELL))
 

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minrisk.costs.labels import listed
+from minrisk.data.frames import CATEGORICAL, DATE, NUMBER, PLURALS, Frame
 from minrisk.io.columns import concatenated
 from minrisk.io.dialect import Dialect
 from minrisk.io.tables import ParquetFrames, Table, open_table
-from minrisk.io.values import TableError, as_frame, shown, texts_in
+from minrisk.io.values import NESTED, TableError, as_frame, is_nested, shown, texts_in
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PIECE_VALUES = 1 << 21  # cells of a Parquet file that are read together: 16 MB of numbers
+TEXT = "text"
 NUMERIC = ("int", "uint", "float", "double", "halffloat", "bool", "null")  # what names of Arrow's types begin with
 
 
@@ -41,31 +43,42 @@ class SeveralTables(Table):
         for table in tables:
             check_same(first.path, first.names, table.path, table.names)
         super().__init__(Path(together([table.path for table in tables])), first.names)
+        self.row_names = list(dict.fromkeys(name for table in tables for name in table.row_names))
 
     def _frame(self, labels: str | None, texts: Collection[str], mixed: Collection[str] = ()) -> pd.DataFrame:
         frames = [table.frame(labels, texts) for table in self.tables]
         for name in self.names:
-            words = [frame[name].dtype.kind not in "biufmM" and bool(texts_in(frame[name]).any()) for frame in frames]
-            empty = [bool(frame[name].isna().all()) for frame in frames]
-            if name != labels and name not in texts and name not in mixed and any(words):
-                numbers = [k for k, (word, none) in enumerate(zip(words, empty, strict=True)) if not word and not none]
-                if numbers:
-                    raise TableError(
-                        f"column {name!r} holds text in {shown(self.tables[words.index(True)].path)} and numbers in "
-                        f"{shown(self.tables[numbers[0]].path)}: correct one of them, or say by --categorical that it "
-                        "holds categories."
-                    )
-            dates = [frame[name].dtype.kind in "mM" for frame in frames]
-            others = [k for k, (date, none) in enumerate(zip(dates, empty, strict=True)) if not date and not none]
-            if any(dates) and others:
-                raise TableError(
-                    f"column {name!r} holds dates in {shown(self.tables[dates.index(True)].path)} and none in "
-                    f"{shown(self.tables[others[0]].path)}: correct one of them."
-                )
+            if name not in (labels, *texts, *mixed):
+                self._check_kinds(name, [frame[name] for frame in frames])
         return _below(frames, self.names)
+
+    def _check_kinds(self, name: str, parts: Sequence[pd.Series[Any]]) -> None:
+        """Refuse a column that holds one kind of cells in one file, and another in another."""
+        found = dict[str, Path]()
+        for table, part in zip(self.tables, parts, strict=True):
+            if not part.isna().all():
+                found.setdefault(_kind(part, self.written), table.path)
+        if len(found) > 1:
+            (one, here), (other, there) = sorted(found.items(), key=lambda pair: pair[0] != TEXT)[:2]
+            way = ", or say by --categorical that it holds categories" if one == TEXT else ""
+            raise TableError(
+                f"column {name!r} holds {one} in {shown(here)} and {other} in {shown(there)}: correct one of them{way}."
+            )
 
     def cells(self, names: Sequence[str]) -> pd.DataFrame:
         return _below([table.cells(names) for table in self.tables], names)
+
+
+def _kind(part: pd.Series[Any], written: bool) -> str:
+    """What a column holds: by its cells where they are text as somebody wrote it, else by its type."""
+    if written and is_nested(part):
+        return NESTED
+    if written:
+        return TEXT if texts_in(part).any() else PLURALS[DATE if part.dtype.kind in "mM" else NUMBER]
+    frame = Frame.of(part.to_frame())
+    assert frame is not None
+    role = frame.columns[0].role
+    return TEXT if role == CATEGORICAL else PLURALS.get(role or "", NESTED)
 
 
 def _below(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
@@ -112,10 +125,12 @@ class ParquetPieces:
     names : list of str
         Of the columns of the first.
     n_rows : int
+    row_names : set of str
+        Columns that a file says to be names of rows.
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self.paths, self.n_rows = paths, 0
+        self.paths, self.n_rows, self.row_names = paths, 0, set[str]()
         self._types = dict[str, str]()
         self.names = list[str]()
         for path in paths:
@@ -123,6 +138,7 @@ class ParquetPieces:
                 raise TableError(f"there is no file {path}: correct the path.")
             found = ParquetFrames(path)
             self.n_rows += found.n_rows
+            self.row_names.update(found.row_names)
             self.names = self.names or found.names
             check_same(paths[0], self.names, path, found.names)
             for name, kind in zip(found.names, found.types, strict=True):

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from minrisk._printable import short
+from minrisk.data.frames import EXACT_BELOW
 from minrisk.io import room
 from minrisk.io.tables import read_bytes
-from minrisk.io.values import EXACT_BELOW, TableError, shown
+from minrisk.io.values import TableError, shown
 
 if TYPE_CHECKING:
     from minrisk._typing import Labels

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import re
 import sys
@@ -22,6 +23,8 @@ import numpy as np
 
 from minrisk._printable import short
 from minrisk.costs.labels import listed
+from minrisk.data.chunks import index_columns, open_parquet
+from minrisk.data.frames import of_cells
 from minrisk.data.marks import COMMA_GROUPS, COMMA_NUMBER, GROUPED, POINT_GROUPS, POINTED
 from minrisk.io import room
 from minrisk.io.atomic import STREAM, is_through
@@ -43,6 +46,7 @@ WRITTEN = (".csv", ".csv.gz", *PARQUET)
 MISSING_CELLS = (
     "", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
+NESTED_KINDS = ("list", "large_list", "fixed_size_list", "struct", "map")  # what Arrow's names of such types begin with
 CHUNK_CELLS = 1 << 19  # cells that are read together: with what pandas takes beside them some 20 MB
 Result = TypeVar("Result")
 
@@ -87,6 +91,7 @@ class Table(ABC):
     """
 
     written = False  # whether cells are text as somebody wrote it, rather than values of a type
+    row_names: Sequence[str] = ()  # columns that the file itself says to be names of rows
 
     def __init__(self, path: Path, names: list[str]) -> None:
         self.path, self.names, self.found, self.notes = path, names, list[str](), list[str]()
@@ -323,19 +328,45 @@ class _TextStream:
 class _ParquetTable(Table):
     def __init__(self, path: Path, source: Any) -> None:
         read = _guarded(path, lambda: parquet_module().ParquetFile(source))
-        room.check_parquet(path, read.metadata)
+        room.check_parquet(path, read)
+        self._schema = read.schema_arrow
+        read = _guarded(path, lambda: open_parquet(source))
         self._arrow = _guarded(path, read.read)
         _guarded(path, lambda: self._arrow.validate(full=True))  # texts may be no texts, which pandas trips over later
+        self.row_names = index_columns(self._schema)
         super().__init__(path, [str(name) for name in self._arrow.column_names])
 
     def _frame(self, labels: str | None, texts: Collection[str], mixed: Collection[str] = ()) -> pd.DataFrame:
-        return _guarded(
-            self.path,  # whole numbers stay so beside missing cells
-            lambda: self._arrow.to_pandas(ignore_metadata=True, types_mapper=_nullable).set_axis(self.names, axis=1),
-        )
+        """As `pandas.read_parquet` has it, but for texts, which are categories, and for names of rows."""
+        import pyarrow as pa
+
+        def read() -> pd.DataFrame:
+            about = self._arrow.schema.metadata or {}
+            if b"pandas" in about:
+                about[b"pandas"] = json.dumps(json.loads(about[b"pandas"]) | {"index_columns": []})
+            arrow = self._arrow.replace_schema_metadata(about)
+            kinds = list(map(str, self._schema.types))
+            nested = {j: arrow.column(j) for j, kind in enumerate(kinds) if kind.startswith(NESTED_KINDS)}
+            for j in nested:
+                arrow = arrow.set_column(j, self.names[j], pa.nulls(len(arrow)))
+            columns = dict(zip(self.names, (cells for _, cells in arrow.to_pandas().items()), strict=True))
+            for name, kind in zip(self.names, kinds, strict=True):
+                if "binary" in kind and columns[name].dtype == "category":
+                    columns[name] = columns[name].astype(object)
+            return as_frame(columns | {self.names[j]: _of_one(cells) for j, cells in nested.items()})
+
+        return _guarded(self.path, read)
 
     def cells(self, names: Sequence[str]) -> pd.DataFrame:
-        return self._frame(None, ())[list(names)]
+        """Columns with whole numbers that stay so beside missing cells."""
+        place = {name: j for j, name in enumerate(self.names)}
+        at = [place[name] for name in names]
+        arrow = self._arrow.select(at)
+        kept = _guarded(self.path, lambda: arrow.to_pandas(ignore_metadata=True, types_mapper=_nullable))
+        return as_frame({
+            name: cells if str(self._schema.field(j).type).startswith("dictionary") or cells.dtype != "category"
+            else cells.astype(object) for (name, cells), j in zip(kept.items(), at, strict=True)
+        })
 
 
 class ParquetFrames:
@@ -355,6 +386,7 @@ class ParquetFrames:
         self._path = path
         with _guarded(path, lambda: parquet_module().ParquetFile(path)) as file:
             self.names, self.n_rows = list(file.schema_arrow.names), int(file.metadata.num_rows)
+            self.row_names = index_columns(file.schema_arrow)
             self.types = list(map(str, file.schema_arrow.types))
             groups = range(file.metadata.num_row_groups)
             self.group_rows = [int(file.metadata.row_group(group).num_rows) for group in groups]
@@ -365,7 +397,7 @@ class ParquetFrames:
         """These columns of so many rows at a time, at most; of some row groups only, if they are stated."""
         import pyarrow as pa
 
-        with _guarded(self._path, lambda: parquet_module().ParquetFile(self._path, pre_buffer=False)) as file:
+        with _guarded(self._path, lambda: open_parquet(self._path)) as file:
             groups = None if row_groups is None else list(row_groups)
             batches = file.iter_batches(height, groups, list(names), use_threads=False)
             while (batch := _guarded(self._path, lambda: next(batches, None))) is not None:
@@ -446,6 +478,15 @@ def _nullable(kind: Any) -> Any:
     return pd.api.types.pandas_dtype(str(kind).replace("int", "Int") if signed else str(kind).replace("uint", "UInt"))
 
 
+def _of_one(cells: Any) -> pd.Series[Any]:
+    """Lists and structures, which nobody uses: one for all of them, which could be large."""
+    import pandas as pd
+
+    there = cells.is_valid().to_pylist()
+    one = cells.slice(there.index(True), 1).to_pandas().iloc[0] if any(there) else None
+    return pd.Series(of_cells(one if is_there else None for is_there in there))
+
+
 # -- parts ---------------------------------------------------------------------------------------------------------
 def _comma_cells(column: pd.Series[Any]) -> pd.Series[Any] | None:
     """Which cells of a column of text are numbers with a decimal comma; None where most cells are no numbers."""
@@ -515,7 +556,9 @@ def _guarded(path: Path, read: Callable[[], Result]) -> Result:
         raise TableError(f"{name} is damaged or cut short, or was not packed by gzip: take a fresh copy.") from None
     except PermissionError:
         raise TableError(f"{name} cannot be read: you have no permission to.") from None
-    except (ValueError, OSError) as error:  # pandas' and pyarrow's own kinds are among them
+    except MemoryError:
+        raise
+    except Exception as error:  # of pandas and pyarrow, which raise any kind where what a file says of itself is wrong
         reason = " ".join(str(error).split()) or type(error).__name__
         raise TableError(f"{name} is not a table that can be read ({short(reason, 160)}): correct the file.") from None
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import date, time, timedelta
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +16,8 @@ import numpy as np
 
 from minrisk._printable import short
 from minrisk.costs.labels import match_truth, written_truths
+from minrisk.data.frames import EXACT_BELOW, of_cells
+from minrisk.data.label_cells import check_labels
 from minrisk.data.marks import COMMA_NUMBER
 from minrisk.io.atomic import STREAM
 
@@ -28,14 +28,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MANY", "NAMELESS", "TableError", "as_dates", "as_frame", "as_known", "as_numbers", "columns_of_words", "distinct",
-    "matched", "nearly_numbers", "row_numbers", "shown", "take_features", "take_groups", "take_labels", "take_weights",
-    "written",
+    "is_nested", "is_other_kind", "matched", "nearly_numbers", "row_numbers", "shown", "take_features", "take_groups",
+    "take_labels", "take_weights", "written",
 ]  # fmt: skip
 
 NAMELESS = ("", "Unnamed: 0", "__index_level_0__")  # what the column of row names is called by those who write one
 INTEGER = re.compile(r"-?[1-9]\d{0,308}|0")  # as it is written, and no other way; no float is longer
 FLOATED = re.compile(r"(-?[1-9]\d{0,308}|-?0)\.0*|[+-]?\d(?:\.\d+)?[eE][+-]?\d+")  # a number that went through a float
-EXACT_BELOW = 2**53  # whole floats below are one whole number each; above, several whole numbers are one float
 ISO_DATE = re.compile(
     r"\s*\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?P<zone>Z|[+-]\d\d(?::?\d\d)?)?)?\s*"
 )  # 2024-03-01, 2024-03-01 12:30, 2024-03-01T12:30:45.123+01:00
@@ -172,14 +171,8 @@ def distinct(column: pd.Series[Any]) -> tuple[np.ndarray, pd.Series[Any]]:
     return codes, pd.Series(values, dtype=object)
 
 
-def columns_of_words(frame: pd.DataFrame, typed: bool = True) -> list[str]:
-    """Names of columns that hold categories: by their dtype, or since more than half of the cells are no numbers.
-
-    Parameters
-    ----------
-    frame : DataFrame
-    typed : bool, default=True
-        Whether a dtype of categories says so. In tables of text it does not: all texts there have one.
+def columns_of_words(frame: pd.DataFrame) -> list[str]:
+    """Names of columns of a text table of which more than half of the cells are no numbers.
 
     Examples
     --------
@@ -187,26 +180,13 @@ def columns_of_words(frame: pd.DataFrame, typed: bool = True) -> list[str]:
     >>> columns_of_words(pd.DataFrame({"doors": ["2", "4", "?"], "colour": ["red", "blue", None]}))
     ['colour']
     """
-    import pandas as pd
-
-    found = []
-    for name, column in frame.items():
-        if _is_nested(column):
-            continue
-        is_category = isinstance(column.dtype, pd.CategoricalDtype)
-        if (typed and is_category) or texts_in(column).sum() > 0.5 * column.notna().sum():
-            found.append(str(name))
-    return found
+    return [str(name) for name, column in frame.items() if texts_in(column).sum() > 0.5 * column.notna().sum()]
 
 
-def row_numbers(frame: pd.DataFrame) -> str | None:
-    """The column of row names or numbers that pandas and R write, without a name; None if there is none."""
-    for name in frame.columns:
-        if name in NAMELESS and len(frame) > 1:
-            column = frame[name]
-            if not _is_nested(column) and column.notna().all() and column.is_unique:
-                return str(name)
-    return None
+def row_numbers(frame: pd.DataFrame) -> list[str]:
+    """The column of row names or numbers that pandas and R write into text tables, if there is one."""
+    named = [str(name) for name in frame.columns if name in NAMELESS and len(frame) > 1]
+    return [name for name in named if frame[name].notna().all() and frame[name].is_unique][:1]
 
 
 def nearly_numbers(column: pd.Series[Any]) -> tuple[str, str, str] | None:
@@ -221,9 +201,7 @@ def nearly_numbers(column: pd.Series[Any]) -> tuple[str, str, str] | None:
 
 
 def take_features(frame: pd.DataFrame, path: str | Path, categories: Collection[str] = ()) -> pd.DataFrame:
-    """Check that every other column holds numbers, and give them as float64; missing cells become NaN.
-
-    Columns of dates, durations and times of day are handed on as they are.
+    """Give the columns of a text table the types that their cells tell: categories, numbers, and dates as they are.
 
     Parameters
     ----------
@@ -240,37 +218,32 @@ def take_features(frame: pd.DataFrame, path: str | Path, categories: Collection[
     Raises
     ------
     TableError
-        If there is no column, or one holds text or infinite numbers; the message names it.
+        If there is no column, or another one holds text or infinite numbers; the message names it.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> take_features(pd.DataFrame({"doors": [2, 4], "sold": [True, False]}), "cars.csv").to_numpy()
-    array([[2., 1.],
-           [4., 0.]])
+    >>> take_features(pd.DataFrame({"doors": [2, 4], "size": ["1.5", None]}), "cars.csv").dtypes.tolist()
+    [dtype('int64'), dtype('float64')]
     """
     if frame.shape[1] == 0:
         raise TableError(f"{shown(path)} has no column left to learn from: keep at least one feature.")
-    columns = {
-        name: _named(column) if str(name) in categories and not _is_nested(column)
-        else _numbers(column, str(name), path) for name, column in frame.items()
-    }
-    return as_frame(columns)
+    return as_frame({
+        name: _named(column) if str(name) in categories else _numbers(column, str(name), path)
+        for name, column in frame.items()
+    })
 
 
-def as_known(
-    column: pd.Series[Any], known: Sequence[Any], path: str | Path
-) -> tuple[pd.Series[Any], list[str], int]:
-    """A column of categories with the values a model knows, missing where it knows none; those, and their rows.
+def is_other_kind(column: pd.Series[Any], known: Sequence[Any]) -> bool:
+    """Whether a column holds texts where a model knows numbers, or the other way round."""
+    if is_nested(column):
+        return False
+    found = {isinstance(value, str) for value in distinct(column)[1]}
+    return len(found) == 1 and {isinstance(value, str) for value in known} == {not found.pop()}
 
-    Raises
-    ------
-    TableError
-        If its cells are no single values.
-    """
-    if _is_nested(column):
-        where = f"column {str(column.name)!r} of {shown(path)}"
-        raise TableError(f"{where} must hold categories, but holds {NESTED}: give it as in the training.")
+
+def as_known(column: pd.Series[Any], known: Sequence[Any]) -> tuple[pd.Series[Any], list[str], int]:
+    """A column of categories with the values a model knows, missing where it knows none; those, and their rows."""
     import pandas as pd
 
     codes, values = distinct(column)
@@ -287,10 +260,7 @@ def _named(column: pd.Series[Any]) -> Any:
     import pandas as pd
 
     codes, values = distinct(column)
-    if column.dtype == np.float32:
-        texts = [written(np.float32(value)) for value in values]
-    else:
-        texts = [written(value) for value in values]
+    texts = [written(value) for value in values]
     plain = [text for text in dict.fromkeys(texts) if FLOATED.fullmatch(with_point(text)) is None]
     if len(plain) < len(texts):
         texts = [text if i < 0 else plain[i] for text, i in zip(texts, matched(texts, plain), strict=True)]
@@ -317,7 +287,7 @@ def take_weights(column: pd.Series[Any], path: str | Path) -> np.ndarray:
 
     where = f"column {str(column.name)!r} of {shown(path)} must hold the weight of each row"
     kinds = pd.api.types
-    if _is_nested(column) or kinds.is_datetime64_any_dtype(column) or kinds.is_timedelta64_dtype(column):
+    if is_nested(column) or kinds.is_datetime64_any_dtype(column) or kinds.is_timedelta64_dtype(column):
         raise TableError(f"{where}, but holds no numbers: name another by --weight.")
     texts = np.flatnonzero(texts_in(column))
     if len(texts):
@@ -357,7 +327,7 @@ def take_groups(column: pd.Series[Any], path: str | Path) -> np.ndarray:
     [0, 1, 0]
     """
     where = f"column {str(column.name)!r} of {shown(path)} must hold the group of each row"
-    if _is_nested(column):
+    if is_nested(column):
         raise TableError(f"{where}, but holds {NESTED}: name another by --groups.")
     codes, values = distinct(column)
     codes = np.asarray(codes, dtype=np.int64)
@@ -406,7 +376,7 @@ def as_dates(column: pd.Series[Any]) -> pd.Series[Any] | None:
     """
     import pandas as pd
 
-    if column.dtype.kind in "biufcmM" or _is_nested(column):
+    if column.dtype.kind in "biufcmM" or is_nested(column):
         return None
     codes, values = distinct(column)
     found = list[str | None]()
@@ -425,7 +395,7 @@ def as_dates(column: pd.Series[Any]) -> pd.Series[Any] | None:
 
 
 def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = False) -> Labels:
-    """Class labels of a column: whole numbers, truth values or strings, (n,).
+    """Class labels of a column, (n,): as `fit` takes them, but that blank texts are missing.
 
     Parameters
     ----------
@@ -444,20 +414,16 @@ def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = Fal
     Examples
     --------
     >>> import pandas as pd
-    >>> take_labels(pd.Series([1.0, 2.0], name="grade"), "cars.parquet")
+    >>> take_labels(pd.Series([1, 2], name="grade"), "cars.parquet")
     array([1, 2])
     >>> take_labels(pd.Series(["01", "1", "007"], name="grade"), "cars.csv", as_written=True)
-    array(['01', '1', '007'], dtype='<U3')
+    array(['01', '1', '007'], dtype=object)
     """
-    import pandas as pd
-
     where = f"column {str(column.name)!r} of {shown(path)}"
-    if isinstance(column.dtype, pd.CategoricalDtype) and not as_written:
-        column = column.astype(column.cat.categories.dtype if column.notna().all() else object)
-    if _is_nested(column):
+    if is_nested(column):
         raise TableError(f"{where} must hold class labels, but holds {NESTED}: name another target.")
     gone = np.array(column.isna())
-    if as_written or not (pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column)):
+    if column.dtype.kind not in "biufmM":
         codes, values = distinct(column)
         gone |= np.append(np.array([str(value).strip() == "" for value in values], dtype=bool), False)[codes]
     absent = np.flatnonzero(gone)
@@ -468,16 +434,13 @@ def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = Fal
         )
     if as_written:
         return _written_labels(column, where)
-    if pd.api.types.is_bool_dtype(column):
-        return np.asarray(column, dtype=bool)
-    if not pd.api.types.is_numeric_dtype(column):
-        numbers = _decimal_labels(column, where)
-        return np.array([str(label) for label in column]) if numbers is None else numbers
-    if pd.api.types.is_integer_dtype(column):
-        return np.asarray(column.to_numpy())
-    values = np.asarray(column, dtype=np.float64)
-    _refuse_fractions(~np.isfinite(values) | (values != np.round(values)), values, where)
-    return np.asarray(values.astype(np.int64))
+    cells: Any = column
+    if column.dtype == "category":  # a text is then one for all of its rows
+        cells = np.asarray(column.cat.categories)[column.cat.codes]
+    labels: Labels = check_labels(cells, where)
+    if labels.dtype.kind == "f":
+        _refuse_fractions(~np.isfinite(labels) | (labels != np.rint(labels)), labels, where)
+    return labels
 
 
 def _written_labels(column: pd.Series[Any], where: str) -> Labels:
@@ -491,18 +454,7 @@ def _written_labels(column: pd.Series[Any], where: str) -> Labels:
         numbers = np.asarray(pd.to_numeric(values.str.replace(",", "."), errors="coerce"), dtype=np.float64)
         if np.isfinite(numbers).all():
             _refuse_fractions((numbers != np.round(numbers))[codes], numbers[codes], where)
-    return np.asarray(np.array(values.tolist(), dtype=str)[codes])
-
-
-def _decimal_labels(column: pd.Series[Any], where: str) -> Labels | None:
-    """Labels from exact decimal numbers, as a Parquet file may hold them; None of anything else."""
-    cells = column.tolist()
-    if column.dtype != object or not all(isinstance(cell, Decimal) and cell.is_finite() for cell in cells):
-        return None
-    values = np.array(cells, dtype=np.float64)
-    _refuse_fractions(np.array([cell != cell.to_integral_value() for cell in cells]), values, where)
-    whole = [int(cell) for cell in cells]
-    return np.array(whole, dtype=np.int64 if max(map(abs, whole)) < 2**63 else str)
+    return np.asarray(of_cells(values)[codes])
 
 
 def _refuse_fractions(broken: np.ndarray, values: np.ndarray, where: str) -> None:
@@ -515,52 +467,32 @@ def _refuse_fractions(broken: np.ndarray, values: np.ndarray, where: str) -> Non
 
 
 def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> Any:
-    """One feature as float64, (n,); dates, durations and times of day as they are."""
-    import pandas as pd
-
-    advice = "leave it out with --drop, or encode it as numbers"
+    """One feature of a text table that holds no categories."""
+    if column.dtype.kind in "biumM":
+        return column
     where = f"column {name!r} of {shown(path)}"
-    if pd.api.types.is_datetime64_any_dtype(column) or pd.api.types.is_timedelta64_dtype(column) or _is_moment(column):
-        return column  # for the estimator to make numbers of
-    if _is_nested(column):
-        raise TableError(f"{where} holds {NESTED}: {advice}.")
-    if not pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        texts = np.flatnonzero(texts_in(column))
-        if len(texts):
-            example, row = str(column.iloc[texts[0]]), texts[0] + 1
-            advice = (
-                "leave missing values empty, or say by --numeric that such cells are missing; 'minrisk fit' has --drop "
-                "to leave columns out, --categorical for words"
-            )
-            nearly = nearly_numbers(column)
-            if nearly is not None:
-                advice = f"these are {nearly[0]}, {nearly[2]}; 'minrisk fit' has --drop to leave columns out"
-            raise TableError(f"{where} holds text ({short(example)!r} in row {row}): {advice}.")
-        return _finite(as_floats(column), where)
-    if pd.api.types.is_complex_dtype(column):
-        raise TableError(f"{where} holds complex numbers: {advice}.")
-    if column.dtype == np.float64:  # as it is, without a copy
-        return _finite(column.to_numpy(), where)
-    return _finite(np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan)), where)
-
-
-def _is_moment(column: pd.Series[Any]) -> bool:
-    """Whether cells are dates or times of day as Python has them, which Parquet files give."""
-    first = column.first_valid_index() if column.dtype == object else None
-    return first is not None and isinstance(column[first], (date, time, timedelta))
-
-
-def _is_nested(column: pd.Series[Any]) -> bool:
-    """Whether cells are no single values, as those of a Parquet file may be."""
-    first = column.first_valid_index() if column.dtype == object else None
-    return first is not None and isinstance(column[first], (list, tuple, dict, np.ndarray, bytes))
-
-
-def _finite(values: np.ndarray, where: str) -> np.ndarray:
+    texts = np.flatnonzero(texts_in(column))
+    if len(texts):
+        example, row = str(column.iloc[texts[0]]), texts[0] + 1
+        advice = (
+            "leave missing values empty, or say by --numeric that such cells are missing; 'minrisk fit' has --drop "
+            "to leave columns out, --categorical for words"
+        )
+        nearly = nearly_numbers(column)
+        if nearly is not None:
+            advice = f"these are {nearly[0]}, {nearly[2]}; 'minrisk fit' has --drop to leave columns out"
+        raise TableError(f"{where} holds text ({short(example)!r} in row {row}): {advice}.")
+    values = column.to_numpy() if column.dtype == np.float64 else as_floats(column)
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
         raise TableError(f"{where} holds an infinite number in row {infinite[0] + 1}: correct it, or leave it empty.")
     return values
+
+
+def is_nested(column: pd.Series[Any]) -> bool:
+    """Whether cells are no single values, as those of a Parquet file may be."""
+    first = column.first_valid_index() if column.dtype == object else None
+    return first is not None and isinstance(column[first], (list, tuple, dict, np.ndarray, bytes))
 
 
 def as_floats(column: pd.Series[Any]) -> np.ndarray:
@@ -579,13 +511,11 @@ def texts_in(column: pd.Series[Any]) -> np.ndarray:
 
     kinds = pd.api.types
     if any(of(column) for of in (kinds.is_numeric_dtype, kinds.is_bool_dtype, kinds.is_datetime64_any_dtype,
-                                 kinds.is_timedelta64_dtype)):  # fmt: skip
+                                 kinds.is_timedelta64_dtype, is_nested)):  # fmt: skip
         return np.zeros(len(column), dtype=bool)
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes, values = distinct(column)
         return np.asarray(np.append(texts_in(values), False)[codes])
-    if _is_moment(column):
-        return np.array([isinstance(cell, str) for cell in column], dtype=bool)
     cells = column.astype(object)
     numbers = pd.to_numeric(cells, errors="coerce")
     return np.asarray(numbers.isna() & column.notna())

@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from minrisk._printable import printable
 from minrisk.io.atomic import STREAM, write_beside
 from minrisk.io.tables import kind_of, parquet_module
 
@@ -98,8 +99,7 @@ def write_table(frame: pd.DataFrame, path: str | Path, quoted: bool = False) -> 
     kind = kind_of(path, to_write=True)
     if str(path) == STREAM:
         sys.stdout.flush()
-        for text in csv_parts(frame, quoted):
-            sys.stdout.buffer.write(text.encode())
+        _write_csv(frame, sys.stdout.buffer, quoted, sys.stdout.isatty())
         sys.stdout.buffer.flush()
         return
     with write_beside(path) as beside:
@@ -110,7 +110,13 @@ def write_table(frame: pd.DataFrame, path: str | Path, quoted: bool = False) -> 
         else:
             zipped = path.name.lower().endswith(".gz")
             with open(beside, "wb") as file, _packing(file) if zipped else nullcontext(file) as into:
-                frame.to_csv(into, mode="wb", **as_csv(frame, quoted))
+                _write_csv(frame, into, quoted, path.is_char_device())
+
+
+def _write_csv(frame: pd.DataFrame, file: IO[bytes] | gzip.GzipFile, quoted: bool, on_terminal: bool) -> None:
+    """As it is, but on a terminal, which would obey what some texts hold."""
+    for text in csv_parts(frame, quoted):
+        file.write((printable(text, keep="\n") if on_terminal else text).encode())
 
 
 def _packing(file: IO[bytes]) -> gzip.GzipFile:
