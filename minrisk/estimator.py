@@ -172,8 +172,8 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
                 trained._keep_rounds_in(checkpoint)
                 weights = sample_weight if is_partitioned(X) else check_weights(sample_weight)
                 trained._fit(X, y, weights, cost, eval_set, stop, tasks, given)
-            if trained._checkpoint is not None and not stop.interrupted:
-                trained._checkpoint.done()
+            if trained._checkpoint is not None:
+                trained._close_checkpoint(stop.interrupted)
             for name in ("_group", "_checkpoint"):  # of this fit only
                 trained.__dict__.pop(name, None)
             self.__dict__ = {**trained.__dict__, **given}
@@ -219,7 +219,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
 
         for name in ("evals_result_", "columns_"):  # of another fit
             self.__dict__.pop(name, None)
-        goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
+        goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_") and not self._has_phases
         check_eval_set(X, eval_set)
         if is_partitioned(X):
             self._fit_elsewhere(X, y, sample_weight, cost, goes_on, stop, tasks, given)

@@ -59,7 +59,7 @@ WEIGHT_EACH = "sample_weight must hold a number for each row, got {n_weights} fo
 OBJECTS_KEPT = (
     "a checkpoint is data and keeps no objects such as {name}=: fit without one, or choose by a name what is offered."
 )
-NOT_COMPARED = "n_jobs", "verbose", "random_state", "cost"  # nothing follows from them, or is compared itself
+NOT_COMPARED = "n_jobs", "verbose", "warm_start", "random_state", "cost"  # no round follows from these names
 QUICK_ROWS = 16  # rows that are predicted sooner than checked by scikit-learn or shared among threads
 
 
@@ -151,6 +151,7 @@ class Inputs:
     train_loss_: FloatArray
     _seed: int
     _checkpoint: Checkpoint | None = None  # while it is fitted
+    _has_phases: ClassVar[bool]
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "n_estimators": Number(int, 1),
@@ -187,25 +188,39 @@ class Inputs:
 
     # -- checkpoints ---------------------------------------------------------------------------------------------
     def _keep_rounds_in(self, path: str | os.PathLike[str] | None) -> None:
-        """Open the checkpoint of a fit, if it has one."""
-        if path is None:
+        """Open the checkpoint of a fit, if it has one or may go on as a whole."""
+        before = self.__dict__.pop("_kept_rounds", None)
+        warm = self._has_phases and vars(self)["warm_start"]
+        if path is None and not warm:
             return
         from minrisk.boosting.checkpoint import Checkpoint
 
         for name in ("estimator", "loss", "gamma", "phi"):
             if not isinstance(getattr(self, name, None), str | None):
                 raise ValueError(OBJECTS_KEPT.format(name=name))
-        self._checkpoint = Checkpoint(path)
+        self._checkpoint = Checkpoint(path, before if warm else None)
+
+    def _close_checkpoint(self, interrupted: bool) -> None:
+        """Remove the file, if the fit has come to its end, and remember the rounds if others may go on from them."""
+        assert self._checkpoint is not None
+        if self._has_phases and vars(self)["warm_start"]:
+            self._kept_rounds = self._checkpoint.kept()
+        if not interrupted:
+            self._checkpoint.done()
 
     def _compare_with_checkpoint(self, goes_on: bool, X: Any, *counted: Any) -> None:
         """Refuse to go on with the rounds of another fit; what was drawn there without a seed is drawn again."""
         if self._checkpoint is None:
             return
+        from minrisk.boosting.checkpoint import ROUNDS_ASKED
+
         same, packages = self._checkpoint.same, ("minrisk", "numpy", "scipy", "scikit-learn")
         same("versions of " + ", ".join(packages[:-1]) + f" or {packages[-1]}", *(version(name) for name in packages))
         given = {name: getattr(self, name) for name in self._rules if name not in NOT_COMPARED}
         if not isinstance(given.get("cv"), Integral | None):  # the folds of a splitter are compared
             del given["cv"]
+        if self._has_phases:
+            same(ROUNDS_ASKED, given.pop(ROUNDS_ASKED))
         same("parameters", type(self).__name__, given, self.train_loss_ if goes_on else None)
         same("rows", X)
         same("labels, weights, costs or groups", self.classes_, self.decisions_, *counted, self._group)

@@ -1,6 +1,7 @@
 """A fit that is killed goes on from its checkpoint, and gives the bytes of one that was not."""
 
 import json
+import pickle
 import struct
 from hashlib import sha256
 
@@ -18,6 +19,7 @@ from minrisk import Chunks, MCBoostClassifier, MinRiskClassifier, MultiBoostClas
 from minrisk.boosting import checkpoint
 from minrisk.cli.app import app
 from minrisk.ensemble import defaults
+from minrisk.ensemble.kinds import plain
 from tests.partitions import Divided, divide
 from tests.test_elsewhere import MODELS, as_many_rows
 
@@ -139,6 +141,34 @@ def test_warm_starts(path, tmp_path, monkeypatch):
         MultiBoostClassifier(n_estimators=8, keep_stages=True, warm_start=True).fit(X, Y, checkpoint=path)
 
 
+@pytest.mark.parametrize(
+    ("options", "given"), [({}, {}), ({"cv": 1}, {}), ({"pool": False}, {"cost": OF_ROWS}), ({"surrogate": "coupled"}, {})]
+)
+def test_more_rounds_of_the_flagship_are_those_of_one_longer_fit(options, given, tmp_path, monkeypatch):
+    options, made, boost = {"random_state": 3, **options}, [], plain.boost
+
+    def counted(rows, recipe, n_rounds, seed, monitors, start, stop):
+        before = len(start.trees)
+        boost(rows, recipe, n_rounds, seed, monitors, start, stop)
+        made.append(len(start.trees) - before)
+
+    monkeypatch.setattr(plain, "boost", counted)
+    model = MinRiskClassifier(warm_start=True, **options)
+    for n_estimators in (6, 20, 11, 45):
+        rounds = []
+        for one in (model, MinRiskClassifier(**options)):
+            made.clear()
+            one.set_params(n_estimators=n_estimators).fit(X, Y, **given)
+            rounds.append(sum(made))
+        assert content(model, tmp_path) == content(one, tmp_path)
+        assert rounds[0] < 0.9 * rounds[1] or n_estimators == 6
+    with pytest.raises(ValueError, match="warm_start goes on with the same fit, got other rows: set warm_start=False to"):
+        model.fit(X + 1.0, Y, **given)
+    assert content(pickle.loads(pickle.dumps(model)).fit(X, Y, **given), tmp_path) == content(one, tmp_path)
+    model.set_params(warm_start=False).fit(X[:200], Y[:200])
+    assert "_kept_rounds" not in vars(model)
+
+
 @pytest.mark.parametrize("limit", [inputs.KEPT_VALUES, 10])
 def test_chunks(limit, path, tmp_path, monkeypatch):
     monkeypatch.setattr(inputs, "KEPT_VALUES", limit)
@@ -194,8 +224,8 @@ def test_without_a_seed_the_one_that_was_drawn_comes_again(path, tmp_path, monke
 
 
 def test_what_differs_is_refused_and_named(path, tmp_path, monkeypatch):
-    def fit(X=X, Y=Y, make=MinRiskClassifier, path=path, random_state=1, n_estimators=5, **given):
-        options = {} if make is REBELClassifier else {"random_state": random_state}
+    def fit(X=X, Y=Y, make=MinRiskClassifier, path=path, random_state=1, n_estimators=5, max_leaf_nodes=None, **given):
+        options = {"random_state": random_state, "max_leaf_nodes": max_leaf_nodes} if make is MinRiskClassifier else {}
         return make(n_estimators=n_estimators, **options).fit(X, Y, checkpoint=path, **given)
 
     with pytest.raises(Killed):
@@ -208,7 +238,7 @@ def test_what_differs_is_refused_and_named(path, tmp_path, monkeypatch):
         ("labels, weights, costs or groups", {"cost": [[0, 1, 2], [1, 0, 1], [1, 1, 0]]}),
         ("labels, weights, costs or groups", {"sample_weight": np.arange(300) + 1.0}),
         ("labels, weights, costs or groups", {"groups": np.arange(300) // 2}),
-        ("parameters", {"n_estimators": 6}), ("parameters", {"make": REBELClassifier}),
+        ("n_estimators", {"n_estimators": 6}), ("parameters", {"max_leaf_nodes": 6}), ("parameters", {"make": REBELClassifier}),
         ("random_state", {"random_state": 2}), ("eval_set", {"eval_set": (X, Y)}),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=f"is a checkpoint of a fit with other {what}: give the same as there, or"):

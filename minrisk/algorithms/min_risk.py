@@ -114,6 +114,9 @@ class MinRiskClassifier(BoostedClassifier):
         Seconds that the fit may take. Time that is left after the last round goes to further members, so the model
         depends on the machine.
         By default the fit takes as long as it takes.
+    warm_start : bool, default=False
+        Whether `fit` continues from the rounds of the last fit.
+        On the same data this gives the same model as one long fit, to the last bit.
     class_weight : dict or "balanced", optional
         Factors on the weights of the rows of each class.
         A dict has a number above 0 for each label; labels that it does not name keep 1.
@@ -277,8 +280,8 @@ class MinRiskClassifier(BoostedClassifier):
         **{
             name: BoostedClassifier._rules[name]
             for name in (
-                "binning", "max_bins", "subsample", "class_weight", "categorical_features", "n_jobs", "random_state",
-                "verbose",
+                "binning", "max_bins", "subsample", "warm_start", "class_weight", "categorical_features", "n_jobs",
+                "random_state", "verbose",
             )
         },
         "surrogate": Choice(("auto", *POSTERIOR, *COST_TRAINED)),
@@ -316,6 +319,7 @@ class MinRiskClassifier(BoostedClassifier):
         cv: Any = None,
         pool: bool = True,
         time_budget: float | None = None,
+        warm_start: bool = False,
         class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
@@ -339,6 +343,7 @@ class MinRiskClassifier(BoostedClassifier):
         self.cv = cv
         self.pool = pool
         self.time_budget = time_budget
+        self.warm_start = warm_start
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs

@@ -19,7 +19,7 @@ import struct
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from threading import Lock
@@ -48,6 +48,7 @@ NODES = {  # of a `Tree`
     "vector": np.int32, "gain": np.float64,
 }  # fmt: skip
 Arrays = dict[str, np.ndarray]
+ROUNDS_ASKED = "n_estimators"  # what a warm start may change
 
 
 class Stateful(Protocol):
@@ -147,12 +148,23 @@ class Run:
         return arrays
 
 
+class KeptRounds(NamedTuple):
+    """What a fit goes on from: the rounds of its runs, and what they depend on."""
+
+    hashes: dict[str, str]
+    seed: int | None
+    runs: dict[str, Arrays]
+
+
 class Checkpoint:
-    """The file of a fit.
+    """The rounds of a fit, in a file while it goes on, or in memory between two fits.
 
     Parameters
     ----------
-    path : str or Path
+    path : str or Path, optional
+        Default: there is no file.
+    kept : KeptRounds, optional
+        Of the fit before, for a warm start; the file goes before it.
 
     Raises
     ------
@@ -162,18 +174,20 @@ class Checkpoint:
         If no file can be written there.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+    def __init__(self, path: str | os.PathLike[str] | None, kept: KeptRounds | None = None) -> None:
+        self.path = None if path is None else Path(path)
         self._hashes, self._runs = dict[str, str](), list[Run]()
-        self._found: dict[str, Arrays] = {}
-        self._before: dict[str, str] | None = None  # hashes of the fit that was killed
-        self.seed: int | None = None
-        self._lock, self._due = Lock(), time.monotonic() + PAUSE
-        with temporary(self.path.absolute().parent, private=True):
-            pass
-        if self.path.exists():
-            with self.refusing():
-                self._before, self.seed, self._found = _read(self.path)
+        self._lock, self._due = Lock(), float("inf") if path is None else time.monotonic() + PAUSE
+        self._in_memory = True
+        if self.path is not None:
+            with temporary(self.path.absolute().parent, private=True):
+                pass
+            if self.path.exists():
+                self._in_memory = False
+                with self.refusing():
+                    kept = _read(self.path)
+        before, self.seed, found = kept or KeptRounds({}, None, {})
+        self._before, self._found = (before if kept else None), dict(found)
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
@@ -204,10 +218,17 @@ class Checkpoint:
             else:
                 digest.update(repr(one.tolist() if isinstance(one, np.ndarray) else one).encode() + b"\0")
         self._hashes[what] = digest.hexdigest()
-        if self._before is not None and self._before.get(what) != self._hashes[what]:
+        if self._before is None or self._before.get(what) == self._hashes[what]:
+            return
+        if not self._in_memory:
             raise ValueError(
                 f"{self.path} is a checkpoint of a fit with other {what}: give the same as there, or remove the file "
                 "to begin again."
+            )
+        if what != ROUNDS_ASKED:
+            raise ValueError(
+                f"warm_start goes on with the same fit, got other {what}: set warm_start=False to begin again, or let "
+                "new rows refresh the model by refit_leaves."
             )
 
     def take(self, run: Run) -> Arrays | None:
@@ -233,19 +254,25 @@ class Checkpoint:
         finally:
             self._lock.release()
 
+    def kept(self) -> KeptRounds:
+        """All rounds until now."""
+        runs = {run.name: arrays for run in self._runs if (arrays := run.arrays())}
+        return KeptRounds(self._hashes, self.seed, {**self._found, **runs})
+
     def _write(self) -> None:
-        runs = {**self._found, **{run.name: arrays for run in self._runs if (arrays := run.arrays())}}
+        hashes, seed, runs = self.kept()
         kinds = {
             name: {part: [array.dtype.str, array.shape] for part, array in arrays.items()}
             for name, arrays in runs.items()
         }
-        header = json.dumps({"hashes": self._hashes, "seed": self.seed, "runs": kinds}).encode()
+        header = json.dumps({"hashes": hashes, "seed": seed, "runs": kinds}).encode()
         pieces: list[Any] = [struct.pack("<Q", len(header)), header]
         pieces += [np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
                    for arrays in runs.values() for array in arrays.values()]
         digest = hashlib.sha256()
         for piece in pieces:
             digest.update(piece)
+        assert self.path is not None
         with temporary(self.path.absolute().parent, private=True) as beside:
             with open(beside, "r+b") as file:
                 file.writelines([BEGINNING, digest.digest(), *pieces])
@@ -255,9 +282,10 @@ class Checkpoint:
 
     def done(self) -> None:
         """The fit has ended: remove the file."""
-        with self._lock, suppress(FileNotFoundError):
+        with self._lock:
             self._due = float("inf")
-            self.path.unlink()
+            if self.path is not None:
+                self.path.unlink(missing_ok=True)
 
 
 def _pieces(part: Any) -> Iterator[Any]:
@@ -270,8 +298,8 @@ def _pieces(part: Any) -> Iterator[Any]:
         yield part
 
 
-def _read(path: Path) -> tuple[dict[str, str], int | None, dict[str, Arrays]]:
-    """Hashes, seed and arrays of each run; raises whatever a damaged file provokes."""
+def _read(path: Path) -> KeptRounds:
+    """What a file holds; raises whatever a damaged one provokes."""
     whole = path.read_bytes()
     digest, length = DIGEST_AND_LENGTH.unpack_from(whole, len(BEGINNING))
     first = len(BEGINNING) + DIGEST_AND_LENGTH.size + length
@@ -288,7 +316,7 @@ def _read(path: Path) -> tuple[dict[str, str], int | None, dict[str, Arrays]]:
                 raise ValueError(kind)
             array = np.frombuffer(whole, kind, int(np.prod(shape, dtype=object)), first).reshape(shape)
             runs[name][part], first = array, first + array.nbytes
-    return hashes, seed, runs
+    return KeptRounds(hashes, seed, runs)
 
 
 # -- rounds as arrays ------------------------------------------------------------------------------------------------

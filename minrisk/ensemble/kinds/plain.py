@@ -134,8 +134,12 @@ class TreeMember:
         """The first rounds."""
         made = self.progress
         assert made is not None
+        # Where a checkpoint had more rounds than those that are reached, the scale is that of the last one reached
+        log_scale = made.log_scale
+        if 0 <= self.reached < len(made.log_scales):
+            log_scale = made.log_scales[self.reached]
         return Progress(
-            made.trees[:n_rounds], made.vectors[:n_rounds], made.intercept, made.log_scale, made.losses[: n_rounds + 1]
+            made.trees[:n_rounds], made.vectors[:n_rounds], made.intercept, log_scale, made.losses[: n_rounds + 1]
         )
 
     @property
@@ -190,9 +194,9 @@ class Plain(Kind):
         return self.task.folded.without(left_out, self.columns, self.threads)
 
     # -- members -------------------------------------------------------------------------------------------------
-    def _member(self, fold: int, left_out: int | None) -> TreeMember:
+    def _member(self, fold: int, left_out: int | None, begun: str = "") -> TreeMember:
         task, rows = self.task, self.rows(left_out)
-        run = task.run(f"{task.surrogate} {self.name} {task.seed} {fold} {left_out}")
+        run = task.run(f"{task.surrogate} {self.name} {task.seed} {fold} {left_out}{begun}")
         recipe = self.recipe(rows, self.seen(fold))
         return TreeMember(rows, recipe, task.seed + fold, task.watching, task.budget.stop, run)
 
@@ -223,7 +227,7 @@ class Plain(Kind):
         """The member of this fold, gone on to so many rounds on all rows."""
         if self.task.budget.stop.over:
             return made
-        member = self._member(fold, None)
+        member = self._member(fold, None, f" {len(made.trees)} {made.log_scale!r}")
         if member.progress is None:
             assert made.intercept is not None
             member.rows.start_at(made.trees, made.vectors, made.intercept)
