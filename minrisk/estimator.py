@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Iterator
 from contextlib import closing
 from copy import copy
@@ -12,7 +14,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from minrisk._callbacks import CallbackSupport, callbacks_of, has_callbacks
 from minrisk._interrupts import StopRequest, keeping_what_is_learnt
@@ -24,7 +26,7 @@ from minrisk.costs.labels import as_labels, listed
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.sample_rows import check_row_count, check_sample_order
 from minrisk.costs.stated import cost_of_counted, judging, row_costs_of_counted
-from minrisk.costs.units import AvoidableCosts, check_weight_count, check_weights, relative_weights
+from minrisk.costs.units import AvoidableCosts, check_weights
 from minrisk.data.categories import Categories
 from minrisk.data.chunks import Chunks, CodedLabels
 from minrisk.data.groups import group_codes
@@ -82,7 +84,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
     # -- training ------------------------------------------------------------------------------------------------
     def fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, cost: Any = None, *, groups: Any = None,
-        eval_set: Any = None,
+        eval_set: Any = None, checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Train on features, labels and costs.
 
@@ -116,6 +118,10 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
             Other rows, whose mean cost after every round is kept in `evals_result_`.
             If `early_stopping` is set, the first pair takes the place of the rows that would be set apart. Otherwise
             they have no part in the training.
+        checkpoint : path, optional
+            File in which the rounds are kept while they are made, at most every 30 seconds.
+            If the fit is killed, the same call goes on from there, and gives the same model as a fit that was not.
+            The file is removed when the fit has ended.
 
         Returns
         -------
@@ -126,6 +132,9 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         ------
         ValueError
             If a parameter, X, y, a cost or an `eval_set` is not usable; the message says what was expected.
+            If `checkpoint` is a file of a fit with other rows, parameters or versions, or none of a fit.
+        OSError
+            If no file can be written where `checkpoint` says.
         KeyboardInterrupt
             After Ctrl-C in the main thread. The first Ctrl-C ends the training and leaves this estimator fitted with
             what was learnt so far, if there was anything. After a second one the estimator is as it was before the fit.
@@ -160,9 +169,13 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
                 trained = copy(self)  # what fails, or is interrupted twice, leaves this estimator as it was
                 trained.__dict__.update(checked)
                 trained._group = group
+                trained._keep_rounds_in(checkpoint)
                 weights = sample_weight if is_partitioned(X) else check_weights(sample_weight)
                 trained._fit(X, y, weights, cost, eval_set, stop, tasks, given)
-            del trained._group  # of this fit only
+            if trained._checkpoint is not None:
+                trained._close_checkpoint(stop.interrupted)
+            for name in ("_group", "_checkpoint"):  # of this fit only
+                trained.__dict__.pop(name, None)
             self.__dict__ = {**trained.__dict__, **given}
             if tasks is not None:
                 tasks.end()
@@ -188,7 +201,8 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         fitted = copy(self)
         fitted._keep(found)
         fitted._began_with = self._lasting_parameters()
-        fitted.__dict__.pop("_group", None)  # of the fit only
+        for name in ("_group", "_checkpoint"):  # of the fit only
+            fitted.__dict__.pop(name, None)
         return {**vars(fitted), **given}
 
     def _keep(self, found: Any) -> None:
@@ -205,7 +219,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
 
         for name in ("evals_result_", "columns_"):  # of another fit
             self.__dict__.pop(name, None)
-        goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_")
+        goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_") and not self._has_phases
         check_eval_set(X, eval_set)
         if is_partitioned(X):
             self._fit_elsewhere(X, y, sample_weight, cost, goes_on, stop, tasks, given)
@@ -218,9 +232,11 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         else:
             X, y, sample_weight = self._check_training(X, y, sample_weight, cost, goes_on)
         evals = [checked_pair(self, number, pair) for number, pair in enumerate(eval_pairs(eval_set))]
+        if self._checkpoint is not None:
+            self._checkpoint.same("eval_set", *itertools.chain.from_iterable(evals))
         n_jobs = effective_n_jobs(self.n_jobs)
         with one_blas_thread(), Workers(n_jobs) as workers, ProgressBar(bool(self.verbose)) as bar:
-            watch = Watch(bar, stop, tasks, evals)
+            watch = Watch(bar, stop, tasks, evals, self._checkpoint)
             watch.fitted = partial(self._as_fitted, given or {})
             self._train(X, y, sample_weight, cost, goes_on, workers, watch)
             watch.close()
@@ -250,7 +266,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         self._categories = Categories((), rows.n_features, rows.day_columns)
         self._began_with = self._lasting_parameters()
         with closing(rows), one_blas_thread(), ProgressBar(bool(self.verbose)) as bar:
-            watch = Watch(bar, stop, tasks)
+            watch = Watch(bar, stop, tasks, (), self._checkpoint)
             watch.fitted = partial(self._as_fitted, given or {})
             self._train_elsewhere(rows, cost, watch)
             watch.close()
@@ -288,6 +304,8 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
             CountedRows, rows.labels, codes, costs, rows.dtype, rows.weighted, stated, by_class,
             self._scale_of_costs(),
         )  # fmt: skip
+        if self._checkpoint is not None:
+            self._compare_with_checkpoint(False, counted.digest(), rows.dtype, labels, costs.table)
         return driver, counted, None if stated is not None else costs.table
 
     def _train(
@@ -317,24 +335,11 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         rows: Any = np.flatnonzero(weight > 0.0).astype(np.int32 if len(weight) < 2**31 else np.int64)
         row = costs.row[rows]
         label = row if self.cost_ is not None else codes[rows].astype(np.int32)
-        return rows, RowCosts(
+        counted = RowCosts(
             costs.table, row, weight[rows], label, costs.unit, costs.least, per_row=self.cost_ is None
         )
-
-    @staticmethod
-    def _checked_weights(sample_weight: Any, X: np.ndarray) -> FloatArray:
-        """Sample weights, ones by default."""
-        if np.ndim(sample_weight):
-            check_weight_count(sample_weight, X.shape[0])
-        weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weight.any():  # newer versions of scikit-learn say so themselves
-            raise ValueError("Sample weights must contain at least one non-zero number.")
-        return weight
-
-    def _weights(self, sample_weight: Any, X: np.ndarray) -> FloatArray:
-        """Checked sample weights, ones by default: only their ratios count, see `relative_weights`."""
-        weight = self._checked_weights(sample_weight, X)
-        return weight if sample_weight is None else relative_weights(weight)
+        self._compare_with_checkpoint(goes_on, X, rows, *counted[:-1])
+        return rows, counted
 
     def _encode(self, y: Labels | CodedLabels, weight: FloatArray, goes_on: bool) -> tuple[IntArray, Labels]:
         """Class codes of y, 0 for rows of weight 0 whose class is none, and all labels; sets or checks `classes_`.

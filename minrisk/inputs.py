@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial, wraps
+from importlib.metadata import version
 from inspect import isgeneratorfunction, signature
+from numbers import Integral
 from types import MappingProxyType
-from typing import Any, ClassVar, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from minrisk._callers import warn_caller
 from minrisk._printable import short
@@ -23,7 +26,7 @@ from minrisk.costs import CostMatrix
 from minrisk.costs.class_weights import stated_factors, weighted_by_class
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.tables import is_frame
-from minrisk.costs.units import check_weights
+from minrisk.costs.units import check_weight_count, check_weights, relative_weights
 from minrisk.data.categories import Categories, Unseen
 from minrisk.data.chunks import Chunks, CodedLabels, gathered_labels, rows_in
 from minrisk.data.column_report import ColumnFacts, DataWarning, described_columns, printed, rounded_columns, warning_of
@@ -50,8 +53,15 @@ from minrisk.validation import (
     check_table,
 )
 
+if TYPE_CHECKING:
+    from minrisk.boosting.checkpoint import Checkpoint
+
 KEPT_VALUES = 1 << 22  # of chunks that are kept in memory, 32 MB: so few are read once
 WEIGHT_EACH = "sample_weight must hold a number for each row, got {n_weights} for the {n_rows} rows of chunk {number}."
+OBJECTS_KEPT = (
+    "a checkpoint is data and keeps no objects such as {name}=: fit without one, or choose by a name what is offered."
+)
+NOT_COMPARED = "n_jobs", "verbose", "warm_start", "random_state", "cost"  # no round follows from these names
 QUICK_ROWS = 16  # rows that are predicted sooner than checked by scikit-learn or shared among threads
 
 
@@ -137,8 +147,13 @@ class Inputs:
     verbose: int
     columns_: list[ColumnFacts]
     get_params: Callable[..., dict[str, Any]]
-    _weights: Callable[[Any, np.ndarray], FloatArray]
-    _checked_weights: Callable[[Any, np.ndarray], FloatArray]
+    random_state: Any
+    classes_: Labels
+    decisions_: Labels
+    train_loss_: FloatArray
+    _seed: int
+    _checkpoint: Checkpoint | None = None  # while it is fitted
+    _has_phases: ClassVar[bool]
 
     _rules: ClassVar[Mapping[str, Rule]] = {
         "n_estimators": Number(int, 1),
@@ -191,6 +206,50 @@ class Inputs:
         for name, value in self._lasting_parameters().items():
             check_the_same(name, self._began_with.get(name, value), value)
 
+    # -- checkpoints ---------------------------------------------------------------------------------------------
+    def _keep_rounds_in(self, path: str | os.PathLike[str] | None) -> None:
+        """Open the checkpoint of a fit, if it has one or may go on as a whole."""
+        before = self.__dict__.pop("_kept_rounds", None)
+        warm = self._has_phases and vars(self)["warm_start"]
+        if path is None and not warm:
+            return
+        from minrisk.boosting.checkpoint import Checkpoint
+
+        for name in ("estimator", "loss", "gamma", "phi"):
+            if not isinstance(getattr(self, name, None), str | None):
+                raise ValueError(OBJECTS_KEPT.format(name=name))
+        self._checkpoint = Checkpoint(path, before if warm else None)
+
+    def _close_checkpoint(self, interrupted: bool) -> None:
+        """Remove the file, if the fit has come to its end, and remember the rounds if others may go on from them."""
+        assert self._checkpoint is not None
+        if self._has_phases and vars(self)["warm_start"]:
+            self._kept_rounds = self._checkpoint.kept()
+        if not interrupted:
+            self._checkpoint.done()
+
+    def _compare_with_checkpoint(self, goes_on: bool, X: Any, *counted: Any) -> None:
+        """Refuse to go on with the rounds of another fit; what was drawn there without a seed is drawn again."""
+        if self._checkpoint is None:
+            return
+        from minrisk.boosting.checkpoint import ROUNDS_ASKED
+
+        same, packages = self._checkpoint.same, ("minrisk", "numpy", "scipy", "scikit-learn")
+        same("versions of " + ", ".join(packages[:-1]) + f" or {packages[-1]}", *(version(name) for name in packages))
+        given = {name: getattr(self, name) for name in self._rules if name not in NOT_COMPARED}
+        if not isinstance(given.get("cv"), Integral | None):  # the folds of a splitter are compared
+            del given["cv"]
+        if self._has_phases:
+            same(ROUNDS_ASKED, given.pop(ROUNDS_ASKED))
+        same("parameters", type(self).__name__, given, self.train_loss_ if goes_on else None)
+        same("rows", X)
+        same("labels, weights, costs or groups", self.classes_, self.decisions_, *counted, self._group)
+        if self.random_state is None and not goes_on and self._checkpoint.seed is not None:
+            self._seed = self._checkpoint.seed
+        same("random_state", self._seed)
+        self._checkpoint.seed = self._seed
+
+    # -- training ------------------------------------------------------------------------------------------------
     def _check_training(
         self, X: Any, y: Any, sample_weight: Any, cost: Any, goes_on: bool
     ) -> tuple[Any, Labels, Any]:
@@ -224,6 +283,21 @@ class Inputs:
             return self._categories.numbers(X), y, sample_weight
         self._categories = learnt
         return numbers, y, sample_weight
+
+    @staticmethod
+    def _checked_weights(sample_weight: Any, X: np.ndarray) -> FloatArray:
+        """Sample weights, ones by default."""
+        if np.ndim(sample_weight):
+            check_weight_count(sample_weight, X.shape[0])
+        weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():  # newer versions of scikit-learn say so themselves
+            raise ValueError("Sample weights must contain at least one non-zero number.")
+        return weight
+
+    def _weights(self, sample_weight: Any, X: np.ndarray) -> FloatArray:
+        """Checked sample weights, ones by default: only their ratios count, see `relative_weights`."""
+        weight = self._checked_weights(sample_weight, X)
+        return weight if sample_weight is None else relative_weights(weight)
 
     def _category_weights(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any) -> FloatArray:
         """Weights of the rows that tell what categories say."""

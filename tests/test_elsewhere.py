@@ -86,6 +86,13 @@ def test_models_are_the_same(name, n_parts, monkeypatch, tmp_path):
     assert engines[0].asked > 5
 
 
+def test_members_that_rest(monkeypatch, tmp_path):
+    """As those of more than half a million scores do; the driver, which has no rows, says so, too."""
+    for name in ("RESTING_SCORES", "FORGETTING_SCORES", "TOGETHER_SCORES"):
+        monkeypatch.setattr(f"minrisk.ensemble.defaults.{name}", 100)
+    check_same(MODELS["vector trees"], monkeypatch, tmp_path, 5)
+
+
 @pytest.mark.parametrize("name", ["stumps", "bags", "vector trees"])
 def test_pieces_of_one_memory_do_not_disturb_each_other(name, monkeypatch, tmp_path):
     check_same(MODELS[name], monkeypatch, tmp_path, 7, n_shards=3, one_memory=True)

@@ -270,7 +270,9 @@ class RecipeClassifier(BoostedClassifier):
 
         rows, recipe = data.rows, data.recipe
         goes_on, per_round = goes_on and self.n_iter_ > 0, recipe.learners_per_round  # from nothing as if without a fit
-        start = Progress(log_scale=rows.facts(recipe.loss).log_scale)
+        run, start = watch.run("boosting"), Progress(log_scale=rows.facts(recipe.loss).log_scale)
+        parts = [part for part in (rows, data.validation, *data.judged.values()) if part is not None]
+        scored = {id(part): part for part in parts}.values()  # each once
         if goes_on:
             check_the_same("number of learners in a round", self.model_.trees_per_round, per_round)
             losses = self.train_loss_.tolist()
@@ -278,8 +280,7 @@ class RecipeClassifier(BoostedClassifier):
                 self.model_, data.binner.thresholds, self._log_scale, losses, recipe.codebook,
                 getattr(self, "edges_", None),
             )  # fmt: skip
-            parts = [rows, data.validation, *data.judged.values()]
-            for part in {id(part): part for part in parts if part is not None}.values():  # each once
+            for part in scored:
                 part.start_at(start.trees, start.vectors, self.model_.intercept)
         known = self.train_risk_ if goes_on else np.empty(0)
         history = RiskHistory(rows.cost_facts.avoidable(known).tolist())
@@ -300,14 +301,22 @@ class RecipeClassifier(BoostedClassifier):
             stages = Stages(start.vectors, self.model_.corrected if goes_on else None)
         others = [one for one in judged.values() if one is not stopping]
         monitors: list[Any] = [one for one in (history, stopping, *others, stages) if one is not None]
-        before = self.n_iter_ if goes_on else 0
+        before, n_rounds = self.n_iter_ if goes_on else 0, self.n_estimators
+        if (kept := run.begun(rows, monitors, per_round)) is not None:
+            start = kept
+            assert start.intercept is not None
+            for part in scored:
+                part.start_at(start.trees, start.vectors, start.intercept)
+            if stopping is not None and stopping.is_spent:
+                n_rounds = len(start.trees) // per_round
         made = BoostedRounds(data, start, history, stopping, stages, judged, before, known, validated)
         watch.phase("boosting", self.n_estimators - before, most=self.n_estimators)
         watch.stands(made)
         stop = watch.stop
         stop.worth = True
         with stop.giving_up() if here else nullcontext():  # a round may be long
-            boost(rows, recipe, self.n_estimators, self._seed, [*monitors, *watch.watching], start, stop)
+            watching = [*monitors, *watch.watching, *run.follow(start, monitors)]
+            boost(rows, recipe, n_rounds, self._seed, watching, start, stop)
         if stop.interrupted and not made.cut():
             raise KeyboardInterrupt
         self._keep(made, at_end=True)

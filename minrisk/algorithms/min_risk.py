@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from minrisk._workers import Workers
 from minrisk.costs.tables import avoidable
 from minrisk.estimator import BoostedClassifier
 from minrisk.eval_sets import codes_of, record_stages
-from minrisk.fitted import decision_costs
+from minrisk.fitted import check_fitted, decision_costs
 from minrisk.inputs import of_one_fit
 from minrisk.losses.surrogates import COST_TRAINED, POSTERIOR
 from minrisk.validation import Choice, Depth, Features, Flag, Folds, Number, Rule
@@ -114,6 +114,9 @@ class MinRiskClassifier(BoostedClassifier):
         Seconds that the fit may take. Time that is left after the last round goes to further members, so the model
         depends on the machine.
         By default the fit takes as long as it takes.
+    warm_start : bool, default=False
+        Whether `fit` continues from the rounds of the last fit.
+        On the same data this gives the same model as one long fit, to the last bit.
     class_weight : dict or "balanced", optional
         Factors on the weights of the rows of each class.
         A dict has a number above 0 for each label; labels that it does not name keep 1.
@@ -277,8 +280,8 @@ class MinRiskClassifier(BoostedClassifier):
         **{
             name: BoostedClassifier._rules[name]
             for name in (
-                "binning", "max_bins", "subsample", "class_weight", "categorical_features", "n_jobs", "random_state",
-                "verbose",
+                "binning", "max_bins", "subsample", "warm_start", "class_weight", "categorical_features", "n_jobs",
+                "random_state", "verbose",
             )
         },
         "surrogate": Choice(("auto", *POSTERIOR, *COST_TRAINED)),
@@ -316,6 +319,7 @@ class MinRiskClassifier(BoostedClassifier):
         cv: Any = None,
         pool: bool = True,
         time_budget: float | None = None,
+        warm_start: bool = False,
         class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
@@ -339,6 +343,7 @@ class MinRiskClassifier(BoostedClassifier):
         self.cv = cv
         self.pool = pool
         self.time_budget = time_budget
+        self.warm_start = warm_start
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.n_jobs = n_jobs
@@ -371,6 +376,44 @@ class MinRiskClassifier(BoostedClassifier):
         self._keep(found)
         self._warn_of_a_constant(found.pool)
         record_stages(self, watch.eval_sets)
+
+    def refit_leaves(self, X: Any, y: Any, sample_weight: Any = None, cost: Any = None) -> Self:
+        """Refresh the model by new rows: the trees stay, and what their leaves say follows these rows.
+
+        The calibration is of the new rows as well: the frequencies of classes, the temperature, and how far a class
+        must be ahead for an early decision.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            New rows, as `predict` takes them.
+        y : array-like of shape (n,)
+            Their classes, among `classes_`.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows, 0 or more. By default all rows weigh alike.
+        cost : array-like of shape (K, D), DataFrame, dict, CSV file or CostMatrix, optional
+            Costs in place of those of the fit.
+
+        Returns
+        -------
+        estimator
+            This estimator, refreshed. `selection_` and the curves still are those of the fit.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than two rows, a class is not one of `classes_`, `cost` differs by row, or the surrogate
+            is not "softmax".
+
+        Notes
+        -----
+        Members that leave out a part of the new rows each say how much the old leaves and the new ones count for.
+        Few rows change little but the frequencies of classes, and many rows replace all that leaves said.
+        """
+        from minrisk.algorithms.refreshing import refreshed
+
+        self.__dict__ = refreshed(check_fitted(self, "refit_leaves"), X, y, sample_weight, cost).__dict__
+        return self
 
     def _copies(self, X: Any, y: Labels | CodedLabels, sample_weight: Any, cost: Any) -> MergedRows | None:
         """Find copies among the rows of X, by the columns that were given."""

@@ -64,6 +64,14 @@ class RiskHistory:
     def __init__(self, earlier: Sequence[float] = ()) -> None:
         self.risks = list(earlier)
 
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it."""
+        return {"risks": np.array(self.risks)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Go on with what a checkpoint has kept."""
+        self.risks = state["risks"].tolist()
+
     def before_rounds(self, info: RoundInfo) -> None:
         """The risk of the constant term."""
         self.risks.append(info.rows.risk())
@@ -118,7 +126,7 @@ def _split_groups(group: IntArray, codes: IntArray, share: float, seed: int) -> 
     return np.flatnonzero(part[group] == 0), np.flatnonzero(part[group] == 1)
 
 
-class RiskOfOthers:
+class RiskOfOthers(RiskHistory):
     """Risk (the mean avoidable cost) of other rows than those of the training, after every round.
 
     Parameters
@@ -130,7 +138,8 @@ class RiskOfOthers:
     """
 
     def __init__(self, rows: Rows, earlier: Sequence[float] = ()) -> None:
-        self.rows, self.risks = rows, list(earlier)
+        super().__init__(earlier)
+        self.rows = rows
 
     def before_rounds(self, info: RoundInfo) -> None:
         """Score the rows with the constant term."""
@@ -176,17 +185,31 @@ class EarlyStopping(RiskOfOthers):
         self.patience, self._constant, self._unseen = patience, constant, unseen
         self.beats_constant = len(earlier) > 1 and self._is_cheaper()
 
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it."""
+        return super().state() | {"beats": np.array([self.beats_constant])}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Go on with what a checkpoint has kept."""
+        super().restore(state)
+        self.beats_constant = bool(state["beats"][0])
+
     @property
     def best_round(self) -> int:
         """First round with the least validated risk; 0 is before round 1."""
         return self.risks.index(min(self.risks))
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the patience is."""
+        return len(self.risks) - 1 - self.best_round >= self.patience
 
     def after_round(self, info: RoundInfo) -> bool:
         """Score the validation rows; True when the patience is spent."""
         super().after_round(info)
         if self.best_round == len(self.risks) - 1:
             self.beats_constant = self._is_cheaper()
-        return len(self.risks) - 1 - self.best_round >= self.patience
+        return self.is_spent
 
     def _is_cheaper(self) -> bool:
         """Compare the decisions here with the constant one."""
@@ -212,6 +235,16 @@ class Stages:
             self.vectors.append(np.empty((0, 0)) if earlier is None else earlier[first : first + t])
         if last:
             self.vectors.append(np.concatenate(self._now))
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it."""
+        known = [stage for stage in self.vectors if len(stage)]
+        return {"known": np.array([len(stage) for stage in self.vectors]), "stages": np.concatenate(known)}
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Go on with what a checkpoint has kept."""
+        self.vectors = np.split(state["stages"], np.cumsum(state["known"]))[:-1]
+        self._now = list(self.vectors[-1][:, None])
 
     def before_rounds(self, info: RoundInfo) -> None:
         """There are none."""

@@ -11,6 +11,7 @@ from threading import RLock, get_ident
 from typing import Any
 
 from minrisk._interrupts import StopRequest
+from minrisk.boosting.checkpoint import Checkpoint, Run
 from minrisk.boosting.monitors import Monitor, ProgressBar, RoundInfo
 
 
@@ -110,13 +111,16 @@ class Watch:
         Default: there are no callbacks.
     eval_sets : sequence
         Rows to be judged after every round; see `minrisk.eval_sets`.
+    checkpoint : Checkpoint, optional
+        Where rounds are kept, and those of a fit that was killed may be.
     """
 
     def __init__(
         self, bar: ProgressBar | None = None, stop: StopRequest | None = None, tasks: Tasks | None = None,
-        eval_sets: Sequence[Any] = (),
+        eval_sets: Sequence[Any] = (), checkpoint: Checkpoint | None = None,
     ) -> None:  # fmt: skip
         self.bar, self.stop, self.eval_sets = bar or ProgressBar(False), stop or StopRequest(), eval_sets
+        self.checkpoint = checkpoint
         self._tasks = tasks if tasks is not None and tasks.wanted else None
         self.fitted: Callable[[Any], dict[str, Any]] | None = None  # attributes made of what is found
         self.describe: Callable[[Any], Any] = lambda found: found  # all that is found, by what `stands` is given
@@ -128,6 +132,10 @@ class Watch:
         if self._tasks is not None:
             monitors.append(self._tasks)
         return monitors
+
+    def run(self, name: str) -> Run:
+        """One run of the loop, by a name of its own."""
+        return Run(name, self.checkpoint)
 
     def part(self, name: str, of: int) -> None:
         """Begin the next of so many parts; see `ProgressBar.part`."""

@@ -73,6 +73,9 @@ def not_zero(context: click.Context, option: click.Parameter, value: int) -> int
 @click.option("--scheduler", metavar="ADDRESS",
               help="Fit on the Dask cluster of this scheduler, such as tcp://host:8786: its workers read DATA, Parquet "
                    "files of numbers or folders of them.")
+@click.option("--checkpoint", type=NEW_FILE, metavar="FILE",
+              help="Keep the rounds in this file while they are made; after a kill or a reboot the same command goes "
+                   "on from there. It is removed when the fit has ended.")
 @dialect_options
 @method_options
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
@@ -82,9 +85,9 @@ def not_zero(context: click.Context, option: click.Parameter, value: int) -> int
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None, drop: tuple[str, ...],
         categorical: tuple[str, ...], numeric: tuple[str, ...], weight: str | None, groups: str | None,
-        class_weight: str | None, bins_in: Path | None, scheduler: str | None, delimiter: str | None,
-        decimal: str | None, encoding: str | None, method: str, seed: int, n_jobs: int, as_json: bool,
-        **options: Any) -> None:  # fmt: skip
+        class_weight: str | None, bins_in: Path | None, scheduler: str | None, checkpoint: Path | None,
+        delimiter: str | None, decimal: str | None, encoding: str | None, method: str, seed: int, n_jobs: int,
+        as_json: bool, **options: Any) -> None:  # fmt: skip
     """Train on the table DATA and write the model to a file.
 
     The model keeps the name of the target. DATA may be - for standard input, a file of svmlight's format, or several
@@ -94,6 +97,8 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
     check_stdin(*data, costs)
     check_writable(out)
     check_not_over(out, *data, costs)
+    if checkpoint is not None:
+        check_writable(checkpoint)
     if str(out) == "-" and sys.stdout.isatty():
         raise click.ClickException("--out - would write a model to the terminal: send it to a file or a command.")
     given = {name: value for name, value in options.items() if value is not None}
@@ -121,7 +126,10 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
         start = time.perf_counter()
         try:
             with waiting_once():
-                model.fit(given_rows.X, given_rows.y, sample_weight=given_rows.weight, groups=given_rows.groups)
+                model.fit(
+                    given_rows.X, given_rows.y, sample_weight=given_rows.weight, groups=given_rows.groups,
+                    checkpoint=checkpoint,
+                )
         except ValueError as error:
             raise click.ClickException(as_options(str(error), options)) from None
         except KeyboardInterrupt:

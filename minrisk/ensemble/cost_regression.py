@@ -17,7 +17,7 @@ et al., NIPS 2016, Eq. 2): c (1 + h)^2 + (phi - c) (1 - h)^2 is phi (h - 1 + 2 c
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._workers import Workers
+from minrisk.boosting.checkpoint import Run
 from minrisk.boosting.loop import Progress
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.ensemble import defaults
@@ -118,7 +119,7 @@ class CostFit(NamedTuple):
 
 def fit_cost_regression(
     table: Table, folded: FoldedRows, means: FloatArray, settings: Settings, most: int, seed: int, workers: Workers,
-    budget: Budget = UNLIMITED,
+    budget: Budget = UNLIMITED, run: Callable[[str], Run] = Run,
 ) -> CostFit:  # fmt: skip
     """Learn m_j for every class.
 
@@ -137,6 +138,8 @@ def fit_cost_regression(
         Over classes.
     budget : Budget
         Of all classes together.
+    run : callable
+        Gives a run of the loop by its name.
     """
     n_turns = -(-len(means) // workers.n)
     most = min(most, max(defaults.COST_ROUNDS[0], min(defaults.COST_ROUNDS[1], defaults.COST_TREES // len(means))))
@@ -144,7 +147,9 @@ def fit_cost_regression(
     def fit(j: int) -> ClassFit | None:
         found = folded.of_class(j, table.columns, table.n_features)
         turn = budget.until(1.0 / (n_turns - j // workers.n))
-        return None if found is None else _fit_class(*found, means[j], settings, most, seed + j, turn)
+        return None if found is None else _fit_class(
+            *found, means[j], settings, most, seed + j, turn, lambda fold: run(f"costs {j} {fold}")
+        )
 
     fits = workers.map(fit, range(len(means)))
     unit, learnt = folded.stated_facts.unit, [Progress() if fit is None else fit.learnt for fit in fits]
@@ -186,8 +191,9 @@ class ClassFit(NamedTuple):
 
 
 def _fit_class(
-    rows: ClassRows, columns: Columns, mean: FloatArray, settings: Settings, most: int, seed: int, budget: Budget
-) -> ClassFit | None:
+    rows: ClassRows, columns: Columns, mean: FloatArray, settings: Settings, most: int, seed: int, budget: Budget,
+    run: Callable[[int | None], Run],
+) -> ClassFit | None:  # fmt: skip
     """Train learners of one class: members of folds choose how many, the last one has all rows. None: the means."""
     top, folds = rows.largest_cost, rows.own_folds
     if rows.n_folds < 2 or rows.farthest(mean) <= SAME_COSTS * top:
@@ -200,10 +206,11 @@ def _fit_class(
         of = rows.without(fold, columns, Workers())
         trees = usual_trees(settings, of.cost_facts.n_rows, of.n_outputs, columns.thresholds, len(seen))
         trees = replace(trees, max_leaf_nodes=min(trees.max_leaf_nodes, defaults.COST_LEAVES))
-        made = TreeMember(of, recipe_of(settings, loss, of.cost_facts, trees, seen), seed, [])
-        intercept = 1.0 - 2.0 * rows.mean_costs(fold) / top
-        made.progress = Progress(intercept=intercept, losses=[0.0])  # of losses only the trees are wanted
-        of.start_at([], [], intercept)
+        made = TreeMember(of, recipe_of(settings, loss, of.cost_facts, trees, seen), seed, [], run=run(fold))
+        if made.progress is None:
+            intercept = 1.0 - 2.0 * rows.mean_costs(fold) / top
+            made.progress = Progress(intercept=intercept, losses=[0.0])  # of losses only the trees are wanted
+            of.start_at([], [], intercept)
         made.train([0])
         return made
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from minrisk._typing import Bag, FloatArray, IntArray, LeftOut
 from minrisk._workers import Workers
+from minrisk.boosting.checkpoint import Run
 from minrisk.boosting.loop import Progress
 from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults, sizes
@@ -132,6 +133,7 @@ class Task(NamedTuple):
     watching: Sequence[Monitor] = ()
     budget: Budget = UNLIMITED
     left_open: frozenset[str] = frozenset()  # settings that the caller did not state: what may be varied
+    run: Callable[[str], Run] = Run  # of the loop, by its name: where its rounds are kept
 
     @property
     def costs(self) -> CostFacts:

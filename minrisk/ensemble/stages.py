@@ -20,6 +20,7 @@ from minrisk.ensemble.blending import Pool
 from minrisk.ensemble.calibration import fit_weight
 from minrisk.model.cascade import NEVER, Cascade, DecisionRule, stage_rounds
 from minrisk.model.decisions import expected_costs
+from minrisk.model.links import Link
 from minrisk.rows.base import Rows
 from minrisk.rows.folded import HeldOut
 
@@ -47,29 +48,39 @@ def cascade_of(pool: Pool, n_rounds: int, costs: CostMatrix) -> Cascade | None:
     step = max(1, n * K * (1 if rule.is_plain else K) // defaults.JUDGED_STAGES)
     scores, weight = held.sampled(step)
     whole = scores.astype(np.float64)
-    expected = expected_costs(pool.link, whole, pool.temperature, costs.avoidable)
-    least = expected.min(axis=1)
-    allowed = fsum(weight * least) or np.finfo(float).tiny
-    leads = np.full((len(defaults.EXCESS), len(rounds)), NEVER)
-    ending, temperature = np.empty((2, len(rounds)))
-    needed, lost = np.empty((2, len(rounds), len(weight)))
-    left_out, each = rows_left_out(pool), np.arange(len(weight))
+    left_out, stages = rows_left_out(pool), list[tuple[FloatArray, float]]()
     tail, stage = pool.fits[0].kind.task.folded.constant([np.zeros(K)] * held.n_folds), None
     shares = np.append(rounds / n_rounds, 1.0)
     for s in range(len(rounds) - 1, -1, -1):
         tail = with_rounds(tail, pool, left_out, shares[s], shares[s + 1])
-        at_stage = whole - tail.sampled(step).scores
+        stage = held.plus(tail, -1.0, stage)
+        sharpness = fit_weight(stage, pool.link, 1.0 / pool.temperature, 0.0, whole=True)[0]
+        temperature = 1.0 / sharpness if sharpness > 0.0 else pool.temperature
+        stages.append((whole - tail.sampled(step).scores, temperature))
+    return judged_stages(rule, pool.link, pool.temperature, costs, rounds, whole, weight, stages[::-1])
+
+
+def judged_stages(
+    rule: DecisionRule, link: Link, temperature: float, costs: CostMatrix, rounds: IntArray, whole: FloatArray,
+    weight: FloatArray, stages: Sequence[tuple[FloatArray, float]],
+) -> Cascade:  # fmt: skip
+    """What decisions after each stage cost, by the probabilities of the whole scores; a stage has a temperature."""
+    expected = expected_costs(link, whole, temperature, costs.avoidable)
+    least, each = expected.min(axis=1), np.arange(len(weight))
+    allowed = fsum(weight * least) or np.finfo(float).tiny
+    leads = np.full((len(defaults.EXCESS), len(rounds)), NEVER)
+    ending, temperatures = np.empty((2, len(rounds)))
+    needed, lost = np.empty((2, len(rounds), len(weight)))
+    for s, (at_stage, own) in enumerate(stages):
         decided = np.empty(len(weight), dtype=np.int64)
         needed_leads(at_stage, rule.scale, rule.costs, rule.is_plain, decided, needed[s])
         lost[s] = weight * (expected[each, decided] - least)
-        stage = held.plus(tail, -1.0, stage)
-        sharpness = fit_weight(stage, pool.link, 1.0 / pool.temperature, 0.0, whole=True)[0]
-        temperature[s] = 1.0 / sharpness if sharpness > 0.0 else pool.temperature
-        early = expected_costs(pool.link, at_stage, float(temperature[s]), costs.avoidable).argmin(axis=1)
+        temperatures[s] = own
+        early = expected_costs(link, at_stage, own, costs.avoidable).argmin(axis=1)
         ending[s] = min(NEVER, max(0.0, fsum(weight * (expected[each, early] - least)) / allowed))
     for level, excess in enumerate(defaults.EXCESS):
         leads[level] = enough(needed, lost, defaults.STATED_EXCESS * excess * allowed)
-    return Cascade(rounds, np.array(defaults.EXCESS), leads, ending, temperature)
+    return Cascade(rounds, np.array(defaults.EXCESS), leads, ending, temperatures)
 
 
 def rows_left_out(pool: Pool) -> list[list[Rows]]:

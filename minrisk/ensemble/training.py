@@ -108,6 +108,8 @@ def train(
     """
     budget = Budget(plan.time_budget, time.perf_counter(), watch.stop)
     table, folded = bin_table(X, y, rows, costs, matrix is None, plan, workers)
+    if watch.checkpoint is not None:
+        watch.checkpoint.same("cv", rows, folded.gathered().bounds)
     return train_on(table, folded, costs.n_rows, n_classes, matrix, plan, settings, workers, watch, budget)
 
 
@@ -121,7 +123,7 @@ def train_on(
     costs, most = None, plan.n_estimators or sizes.n_rounds(n_rows)
     if matrix is None and plan.surrogates[0] in POSTERIOR:
         part = budget.until(defaults.COST_SHARE)
-        costs = fit_cost_regression(table, folded, decides_by, settings, most, plan.seed, workers, part)
+        costs = fit_cost_regression(table, folded, decides_by, settings, most, plan.seed, workers, part, watch.run)
     if budget.limited:
         most = plan.n_estimators or defaults.BUDGET_ROUNDS
     pools, best = list[Pool](), 0
@@ -147,7 +149,7 @@ def train_on(
         link = surrogate_loss(surrogate).link(blind.cost_facts) if posterior else None
         task = Task(
             table, blind if posterior else folded, surrogate, link, settings, plan.seed, workers, watch.watching,
-            budget, plan.left_open,
+            budget, plan.left_open, watch.run,
         )  # fmt: skip
         challengers = CHALLENGERS if plan.pool and posterior and folded.n_folds > 1 else ()
         kinds = [kind for cls in challengers if (kind := cls.of(task)) is not None]

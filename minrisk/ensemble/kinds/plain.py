@@ -10,6 +10,7 @@ import numpy as np
 from minrisk._interrupts import NOBODY, StopRequest
 from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._workers import Workers
+from minrisk.boosting.checkpoint import Run
 from minrisk.boosting.loop import Progress, Recipe, boost, constant
 from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults, sizes
@@ -74,13 +75,19 @@ class TreeMember:
     watching : sequence of Monitor
     stop : StopRequest
         Where somebody may ask that its rounds end.
+    run : Run, optional
+        Where its rounds are kept, and those of a fit that was killed may be.
     """
 
     def __init__(
-        self, rows: Rows, recipe: Recipe, seed: int, watching: Sequence[Monitor], stop: StopRequest = NOBODY
-    ) -> None:
+        self, rows: Rows, recipe: Recipe, seed: int, watching: Sequence[Monitor], stop: StopRequest = NOBODY,
+        run: Run | None = None,
+    ) -> None:  # fmt: skip
         self.rows, self.recipe, self.seed, self.watching, self.stop = rows, recipe, seed, watching, stop
-        self.progress: Progress | None = None
+        self._run = run or Run()
+        self.progress = self._run.begun(rows)
+        if self.progress is not None:
+            rows.rest(True)  # a round to come brings the scores back
         self.reached = -1
         self.seconds = 0.0
         self._scores: dict[int, LeftOut] = {}  # of the left-out rows by checkpoint
@@ -89,16 +96,24 @@ class TreeMember:
 
     def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
-        begun, last = time.perf_counter(), self.progress
-        last = boost(self.rows, self.recipe, rounds[-1], self.seed, self.watching, last, self.stop)
+        begun = time.perf_counter()
+        last = self.go_on(rounds[-1])
         for n_rounds in rounds:
             assert last.intercept is not None
             self._scores[n_rounds] = self.rows.left_out_scores(
                 last.trees[:n_rounds], last.vectors[:n_rounds], last.intercept
             )
         self.reached = rounds[-1]
-        self.progress = last
         self.seconds += time.perf_counter() - begun
+
+    def go_on(self, n_rounds: int) -> Progress:
+        """Rounds until so many are there, unless a checkpoint had them."""
+        made = self.progress or Progress(log_scale=self.rows.facts(self.recipe.loss).log_scale)
+        if made.intercept is None or len(made.trees) < n_rounds:
+            kept = self._run.follow(made)
+            boost(self.rows, self.recipe, n_rounds, self.seed, [*self.watching, *kept], made, self.stop)
+        self.progress = made
+        return made
 
     def rest(self) -> None:
         """On large data, free what the next round brings back: see `RESTING_SCORES`."""
@@ -119,8 +134,12 @@ class TreeMember:
         """The first rounds."""
         made = self.progress
         assert made is not None
+        # Where a checkpoint had more rounds than those that are reached, the scale is that of the last one reached
+        log_scale = made.log_scale
+        if 0 <= self.reached < len(made.log_scales):
+            log_scale = made.log_scales[self.reached]
         return Progress(
-            made.trees[:n_rounds], made.vectors[:n_rounds], made.intercept, made.log_scale, made.losses[: n_rounds + 1]
+            made.trees[:n_rounds], made.vectors[:n_rounds], made.intercept, log_scale, made.losses[: n_rounds + 1]
         )
 
     @property
@@ -175,9 +194,11 @@ class Plain(Kind):
         return self.task.folded.without(left_out, self.columns, self.threads)
 
     # -- members -------------------------------------------------------------------------------------------------
-    def _member(self, fold: int, left_out: int | None) -> TreeMember:
+    def _member(self, fold: int, left_out: int | None, begun: str = "") -> TreeMember:
         task, rows = self.task, self.rows(left_out)
-        return TreeMember(rows, self.recipe(rows, self.seen(fold)), task.seed + fold, task.watching, task.budget.stop)
+        run = task.run(f"{task.surrogate} {self.name} {task.seed} {fold} {left_out}{begun}")
+        recipe = self.recipe(rows, self.seen(fold))
+        return TreeMember(rows, recipe, task.seed + fold, task.watching, task.budget.stop, run)
 
     def recipe(self, rows: Rows, seen: IntArray) -> Recipe:
         """A member's: the task's surrogate with trees for as many rows and columns."""
@@ -206,14 +227,13 @@ class Plain(Kind):
         """The member of this fold, gone on to so many rounds on all rows."""
         if self.task.budget.stop.over:
             return made
-        member = self._member(fold, None)
-        assert made.intercept is not None
-        member.rows.start_at(made.trees, made.vectors, made.intercept)
-        member.progress = made  # what `result` gives of it does not hold the rows
-        so_far = member.result(n_rounds)
-        member.progress = boost(
-            member.rows, member.recipe, n_rounds, member.seed, member.watching, so_far, member.stop
-        )
+        member = self._member(fold, None, f" {len(made.trees)} {made.log_scale!r}")
+        if member.progress is None:
+            assert made.intercept is not None
+            member.rows.start_at(made.trees, made.vectors, made.intercept)
+            member.progress = made
+            member.progress = member.result(n_rounds)  # which does not hold the rows
+        member.go_on(n_rounds)
         return member.result(n_rounds)
 
     # -- where no row is left out ----------------------------------------------------------------------------------
@@ -227,6 +247,7 @@ class Plain(Kind):
         member.train([n_rounds])
         made = member.result(n_rounds)
         assert made.intercept is not None
+        member.rows.start_at(made.trees, made.vectors, made.intercept)
         spread = member.rows.spread(made.intercept) / np.log(1.0 + defaults.CAUTION)
         if self.task.link is None:  # whose scores have no temperature
             temperature, made.intercept = 1.0, self.task.costs.constant_scores()

@@ -67,6 +67,7 @@ class LocalRows(LocalColumns):
     """
 
     traits: frozenset[str] = frozenset()
+    resting = False  # see `Rows.resting`; a place without rows rests as the others do
     _followed = 0  # learners that the scores of the rows left out have
 
     @cached_property
@@ -83,11 +84,6 @@ class LocalRows(LocalColumns):
         own = np.ptp(self.scores - intercept, axis=1).max(initial=0.0)
         return float(self.exchange.largest(np.array([own]))[0])
 
-    @property
-    def resting(self) -> bool:
-        """Whether the scores are freed; see `Rows.resting`."""
-        return bool(len(self.scores) < self.n_samples)
-
     def share_weights(self, weight: FloatArray) -> None:
         """Read weights that others read, too; see `Rows.share_weights`."""
         self.costs = self.costs._replace(weight=read_only(weight))
@@ -98,12 +94,14 @@ class LocalRows(LocalColumns):
         self.__dict__.pop("_growth", None)
         self.__dict__.pop("_pair_growth", None)
         if scores:
+            self.resting = True
             self.scores = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
             self.response, self.leaf = self.response[:0].copy(), self.leaf[:0].copy()
             give_back()
 
     def start_at(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
         """The scores that these learners make; see `Rows.start_at`."""
+        self.resting = False
         self.scores = self._made_by(trees, vectors, intercept, [*self.blocks, self.left_out])
         self._followed = len(trees)
 

@@ -13,6 +13,7 @@ from minrisk._workers import Workers
 from minrisk.costs.class_weights import weighted_by_class
 from minrisk.costs.units import AvoidableCosts, relative_weights
 from minrisk.data.binning import QUANTILE_ROWS, Binner, fit_binner
+from minrisk.data.row_keys import numbered_keys, odd_numbers, row_keys
 from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts, RowCosts
@@ -138,6 +139,15 @@ class CountedRows:
     def cost_facts(self) -> CostFacts:
         """Of the rows of all places."""
         return self.costs.facts()
+
+    def digest(self) -> IntArray:
+        """Sums over the rows of all places that hardly any change of them leaves as they are, (2,)."""
+        costs = self.costs
+        columns = [*self.X.T, costs.label, costs.weight, *(costs.table[costs.row].T if costs.per_row else ())]
+        cells = row_keys(columns, odd_numbers(np.random.default_rng(0), len(columns)))
+        keys = cells + numbered_keys(self.place.numbers_of_all(len(self.X)), 0)
+        sums = [numbered_keys(keys, seed).sum(dtype=np.uint64) for seed in (1, 2)]
+        return self.place.exchange.added(np.array(sums, dtype=np.uint64).view(np.int64))
 
     # -- some of all rows ------------------------------------------------------------------------------------------
     def spaced(self, most: int) -> tuple[IntArray, IntArray]:
