@@ -23,7 +23,7 @@ from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.units import check_weights
 from minrisk.data.categories import Categories, Unseen
 from minrisk.data.chunks import Chunks, CodedLabels, gathered_labels, rows_in
-from minrisk.data.column_report import ColumnFacts, DataWarning, described_columns, printed, warning_of
+from minrisk.data.column_report import ColumnFacts, DataWarning, described_columns, printed, warning_of, with_forms
 from minrisk.data.frames import Frame, cells_of_row, one_row_table
 from minrisk.data.groups import check_group_rows
 from minrisk.data.kept import MOST_FEATURES, check_name
@@ -199,8 +199,9 @@ class Inputs:
         learning = self._categories if goes_on else found
         codes = X.copy() if goes_on and learning.columns else X  # which are changed
         mass = self._category_weights(X, y, sample_weight, cost) if learning.columns else weight
+        described = self._described_columns(table, X, y, weight > 0, learning)
         learnt, numbers = learning.learn(codes, y, mass, self._column_names, self._group)
-        self._tell_columns(table, codes, y, weight > 0, learnt)
+        self._tell_columns(described, learnt)
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
             return self._categories.numbers(X), y, sample_weight
         self._categories = learnt
@@ -385,16 +386,20 @@ class Inputs:
         coded = self._categories.few_coded(rows)
         return None if coded is None else self._categories.numbers(coded)
 
-    def _tell_columns(
+    def _described_columns(
         self, table: Any, X: np.ndarray, y: Labels, counted: np.ndarray, categories: Categories
-    ) -> None:
-        """Describe the columns of a table, warn of those that look wrong, and print all where `verbose` asks for it."""
+    ) -> list[ColumnFacts]:
+        """Lines about the columns of a table by the rows that count; none of an array."""
         if Frame.of(table) is None:
-            return
+            return []
         every = bool(counted.all())
-        self.columns_ = described_columns(
-            table, X if every else X[counted], y if every else y[counted], categories
-        )
+        return described_columns(table, X if every else X[counted], y if every else y[counted], categories)
+
+    def _tell_columns(self, columns: Sequence[ColumnFacts], categories: Categories) -> None:
+        """Keep the lines, warn of columns that look wrong, and print all where `verbose` asks for it."""
+        if not columns:
+            return
+        self.columns_ = with_forms(columns, categories)
         if problems := warning_of(self.columns_):
             warn_caller(problems, DataWarning)
         if self.verbose:
