@@ -22,7 +22,7 @@ from minrisk.costs.class_weights import stated_factors, weighted_by_class
 from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.units import check_weights
 from minrisk.data.categories import Categories, Unseen
-from minrisk.data.chunks import Chunks, CodedLabels, gathered_labels, rows_in
+from minrisk.data.chunks import Chunks, CodedLabels, Readings, gathered_labels, rows_in
 from minrisk.data.column_report import ColumnFacts, DataWarning, described_columns, printed, warning_of, with_forms
 from minrisk.data.frames import Frame, cells_of_row, one_row_table
 from minrisk.data.groups import check_group_rows
@@ -227,6 +227,7 @@ class Inputs:
             if self._categories.columns:
                 raise ValueError("warm_start goes on with categories, which chunks cannot hold: give all rows at once.")
         weights, kept, dtypes, n = list[Any](), list[np.ndarray](), set[np.dtype](), 0
+        readings = Readings()
 
         def labels() -> Iterator[Labels]:
             nonlocal n
@@ -240,6 +241,7 @@ class Inputs:
                 n += len(X)
                 dtypes.add(X.dtype)
                 weights.append(_chunk_weights(chunk.sample_weight, len(X), number))
+                readings.add(X, y, *weights[-1:] if weights[-1] is not None else ())
                 kept.append(X)
                 if n * X.shape[1] > KEPT_VALUES:
                     kept.clear()
@@ -260,10 +262,15 @@ class Inputs:
             X = np.concatenate(kept)
             return X, coded.labels[coded.codes], self._class_weighted(X, coded, sample_weight)
 
-        def read() -> Iterator[np.ndarray]:
-            for chunk in chunks.chunks():
+        def again() -> Iterator[tuple[int, tuple[Any, ...]]]:
+            for number, chunk in enumerate(chunks.chunks()):
                 if rows_in(chunk):
-                    yield self._chunk_numbers(chunk.X)
+                    X, y = self._chunk_numbers(chunk.X, check_labels(chunk.y))
+                    weight = _chunk_weights(chunk.sample_weight, len(X), number)
+                    yield number, (X, y) if weight is None else (X, y, weight)
+
+        def read() -> Iterator[np.ndarray]:
+            return readings.compared(again())
 
         shape = n, self.n_features_in_
         blocks = RowBlocks(read, shape, np.result_type(*dtypes), chunks.bins_in)
