@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import uuid4
 
+from minrisk.rows.dask.cluster import gathered
 from minrisk.rows.remote.placed import Part, PlacedRows, Seal, check_same
 from minrisk.rows.remote.replica import Shard
 
@@ -87,7 +88,7 @@ class DaskEngine:
         while len(futures) > FAN_IN:
             groups = [futures[g : g + FAN_IN] for g in range(0, len(futures), FAN_IN)]
             futures = [self._client.submit(function, group, pure=False) for group in groups]
-        found = self._client.gather(futures)
+        found = gathered(self._client, futures)
         return found[0] if len(found) == 1 else function(found)
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minrisk.data.partitioned import is_partitioned
+from minrisk.rows.dask.cluster import check_workers, gathered
 from minrisk.rows.dask.engine import DaskEngine
 from minrisk.rows.remote.placed import Seal
 
@@ -97,6 +98,7 @@ class DaskPartitions:
     def __init__(self, X: Any, y: Any, weight: Any, cost: Any) -> None:
         check_table(X)
         self._client, parts = client_of(), delayed_parts(X)
+        check_workers(self._client)
         if y is None:
             raise ValueError("y must have a label for each row of X, got None.")
         named = ("y", y), ("sample_weight", weight), ("cost", cost)
@@ -110,7 +112,7 @@ class DaskPartitions:
         both = self._client.compute([asked(number, *own) for number, own in enumerate(columns)])
         del self._columns
         rows, facts = (self._client.map(part, both, pure=False) for part in (_first, _second))
-        return rows, self._client.gather(facts)
+        return rows, gathered(self._client, facts)
 
     def engine(self, parts: Sequence[Any], seals: Sequence[Seal], n_threads: int) -> DaskEngine:
         """Shards of them."""
@@ -118,7 +120,7 @@ class DaskPartitions:
 
     def whole(self, function: Callable[[Sequence[Any]], Any], parts: Sequence[Any]) -> Any:
         """function(the parts), as one task."""
-        return self._client.submit(function, list(parts), pure=False).result()
+        return gathered(self._client, [self._client.submit(function, list(parts), pure=False)])[0]
 
 
 def _first(both: tuple[Any, Any]) -> Any:
