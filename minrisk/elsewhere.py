@@ -20,7 +20,7 @@ from minrisk.data.chunks import gathered_labels
 from minrisk.data.label_cells import check_labels
 from minrisk.inputs import Inputs
 from minrisk.rows.remote.driver import Driver, Engine
-from minrisk.rows.remote.placed import Part, PlacedRows
+from minrisk.rows.remote.placed import Part, PlacedRows, Seal, check_same
 
 FEW_ROWS = 1 << 15  # up to which the rows are fitted in one task: many exchanges would take longer
 KEPT = ("n_features_in_", "feature_names_in_", "_column_names")  # what an estimator keeps of the features
@@ -29,7 +29,7 @@ KEPT = ("n_features_in_", "feature_names_in_", "_column_names")  # what an estim
 class PartFacts(NamedTuple):
     """What is said of a partition."""
 
-    n_rows: int
+    seal: Seal
     n_counted: int  # of some weight
     labels: Labels  # sorted
     counted: np.ndarray  # of each label, whether rows of some weight have it
@@ -67,8 +67,9 @@ def check_part(
     counted = np.bincount(codes, weights=weight) > 0.0
     n_counted = n_rows if weight is None else int(np.count_nonzero(weight))
     day_columns, example = checked._categories.day_columns, None if cost is None else cost[:0]
-    facts = PartFacts(n_rows, n_counted, labels, counted, X.dtype, kept, day_columns, example)
-    return Part(X, np.asarray(y), weight, cost), facts
+    part = Part(X, np.asarray(y), weight, cost)
+    facts = PartFacts(Seal.of(number, part), n_counted, labels, counted, X.dtype, kept, day_columns, example)
+    return part, facts
 
 
 def check_costs(cost: Any, n_rows: int) -> None:
@@ -91,8 +92,8 @@ class Partitions(Protocol):
     def checked(self, check: Callable[..., tuple[Any, Any]]) -> tuple[list[Any], list[Any]]:
         """Futures of what check(number, X, y, weight, cost) makes of each partition, and what it says of it."""
 
-    def engine(self, parts: Sequence[Any], sizes: Sequence[int], n_threads: int) -> Engine:
-        """Shards of partitions (futures of `Part`) of so many rows each."""
+    def engine(self, parts: Sequence[Any], seals: Sequence[Seal], n_threads: int) -> Engine:
+        """Shards of partitions (futures of `Part`), with what each was when it was checked."""
 
     def whole(self, function: Callable[[Sequence[Any]], Any], parts: Sequence[Any]) -> Any:
         """function(the parts), as one task."""
@@ -154,7 +155,8 @@ class Elsewhere:
         self.counted = np.isin(self.labels, np.concatenate([own.labels[own.counted] for own in self._facts]))
         if not self.counted.any():
             raise ValueError("Sample weights must contain at least one non-zero number.")
-        self.n_rows = sum(own.n_rows for own in self._facts)
+        self._seals = [own.seal for own in self._facts]
+        self.n_rows = sum(seal.n_rows for seal in self._seals)
         self.cost_example = self._facts[0].cost_example
         shapes = {np.shape(own.cost_example)[1:] for own in self._facts}
         if len(shapes) > 1:
@@ -169,7 +171,7 @@ class Elsewhere:
 
     def driver(self, n_threads: int) -> Driver:
         """Asks the shards that are made of the partitions."""
-        engine = self._partitions.engine(self._parts, [own.n_rows for own in self._facts], n_threads)
+        engine = self._partitions.engine(self._parts, self._seals, n_threads)
         self._parts, self._driver = [], Driver(engine, self._none())  # the shards have the parts
         return self._driver
 
@@ -187,7 +189,7 @@ class Elsewhere:
     def fitted_whole(self, estimator: Inputs, cost: Any) -> dict[str, Any]:
         """Attributes of an estimator that is fitted to all rows in one task, whose warnings are given here."""
         found: dict[str, Any]
-        found, said = self._partitions.whole(Fit(_bare(estimator), cost), self._parts)
+        found, said = self._partitions.whole(Fit(_bare(estimator), cost, self._seals), self._parts)
         for message in said:
             warn_caller(message)
         return found
@@ -215,10 +217,11 @@ class Check:
 class Fit:
     """Fitting an estimator to all rows, as a task."""
 
-    def __init__(self, estimator: Any, cost: Any) -> None:
-        self._estimator, self._cost = estimator, cost
+    def __init__(self, estimator: Any, cost: Any, seals: Sequence[Seal]) -> None:
+        self._estimator, self._cost, self._seals = estimator, cost, seals
 
     def __call__(self, parts: Sequence[Part]) -> tuple[dict[str, Any], list[Warning]]:
+        check_same(parts, self._seals)
         rows, parameters = PlacedRows(parts, [0] * len(parts), 0), self._estimator._parameters()
         cost = rows.cost if self._cost is None else self._cost
         with warnings.catch_warnings(record=True) as said:

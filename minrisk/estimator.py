@@ -222,7 +222,10 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_") and not self._has_phases
         check_eval_set(X, eval_set)
         if is_partitioned(X):
-            self._fit_elsewhere(X, y, sample_weight, cost, goes_on, stop, tasks, given)
+            from minrisk.rows.dask.cluster import in_words
+
+            with in_words():
+                self._fit_elsewhere(X, y, sample_weight, cost, goes_on, stop, tasks, given)
             return
         check_sample_order(cost, X=X, y=y)
         if isinstance(X, Chunks):

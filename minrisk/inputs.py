@@ -28,8 +28,16 @@ from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.tables import is_frame
 from minrisk.costs.units import check_weight_count, check_weights, relative_weights
 from minrisk.data.categories import Categories, Unseen
-from minrisk.data.chunks import Chunks, CodedLabels, gathered_labels, rows_in
-from minrisk.data.column_report import ColumnFacts, DataWarning, described_columns, printed, rounded_columns, warning_of
+from minrisk.data.chunks import Chunks, CodedLabels, Readings, gathered_labels, rows_in
+from minrisk.data.column_report import (
+    ColumnFacts,
+    DataWarning,
+    described_columns,
+    printed,
+    rounded_columns,
+    warning_of,
+    with_forms,
+)
 from minrisk.data.frames import Frame, cells_of_row, one_row_table
 from minrisk.data.groups import check_group_rows
 from minrisk.data.kept import MOST_FEATURES, check_name
@@ -276,9 +284,10 @@ class Inputs:
         learning = self._categories if goes_on else found
         codes = X.copy() if goes_on and learning.columns else X  # which are changed
         mass = self._category_weights(X, y, sample_weight, cost) if learning.columns else weight
+        described = self._described_columns(table, X, y, weight > 0, learning)
         learnt, numbers = learning.learn(codes, y, mass, self._column_names, self._group)
         _tell_rounded(rounded_columns(table, X))
-        self._tell_columns(table, codes, y, weight > 0, learnt)
+        self._tell_columns(described, learnt)
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
             return self._categories.numbers(X), y, sample_weight
         self._categories = learnt
@@ -319,6 +328,7 @@ class Inputs:
             if self._categories.columns:
                 raise ValueError("warm_start goes on with categories, which chunks cannot hold: give all rows at once.")
         weights, kept, dtypes, n, rounded = list[Any](), list[np.ndarray](), set[np.dtype](), 0, list[Any]()
+        readings = Readings()
 
         def labels() -> Iterator[Labels]:
             nonlocal n
@@ -333,6 +343,7 @@ class Inputs:
                 rounded.extend(rounded_columns(chunk.X, X))
                 dtypes.add(X.dtype)
                 weights.append(_chunk_weights(chunk.sample_weight, len(X), number))
+                readings.add(X, y, *weights[-1:] if weights[-1] is not None else ())
                 kept.append(X)
                 if n * X.shape[1] > KEPT_VALUES:
                     kept.clear()
@@ -354,10 +365,15 @@ class Inputs:
             X = np.concatenate(kept)
             return X, coded.labels[coded.codes], self._class_weighted(X, coded, sample_weight)
 
-        def read() -> Iterator[np.ndarray]:
-            for chunk in chunks.chunks():
+        def again() -> Iterator[tuple[int, tuple[Any, ...]]]:
+            for number, chunk in enumerate(chunks.chunks()):
                 if rows_in(chunk):
-                    yield self._chunk_numbers(chunk.X)
+                    X, y = self._chunk_numbers(chunk.X, check_labels(chunk.y))
+                    weight = _chunk_weights(chunk.sample_weight, len(X), number)
+                    yield number, (X, y) if weight is None else (X, y, weight)
+
+        def read() -> Iterator[np.ndarray]:
+            return readings.compared(again())
 
         shape = n, self.n_features_in_
         blocks = RowBlocks(read, shape, np.result_type(*dtypes), chunks.bins_in)
@@ -481,16 +497,20 @@ class Inputs:
         coded = self._categories.few_coded(rows)
         return None if coded is None else self._categories.numbers(coded)
 
-    def _tell_columns(
+    def _described_columns(
         self, table: Any, X: np.ndarray, y: Labels, counted: np.ndarray, categories: Categories
-    ) -> None:
-        """Describe the columns of a table, warn of those that look wrong, and print all where `verbose` asks for it."""
+    ) -> list[ColumnFacts]:
+        """Lines about the columns of a table by the rows that count; none of an array."""
         if Frame.of(table) is None:
-            return
+            return []
         every = bool(counted.all())
-        self.columns_ = described_columns(
-            table, X if every else X[counted], y if every else y[counted], categories
-        )
+        return described_columns(table, X if every else X[counted], y if every else y[counted], categories)
+
+    def _tell_columns(self, columns: Sequence[ColumnFacts], categories: Categories) -> None:
+        """Keep the lines, warn of columns that look wrong, and print all where `verbose` asks for it."""
+        if not columns:
+            return
+        self.columns_ = with_forms(columns, categories)
         if problems := warning_of(self.columns_):
             warn_caller(problems, DataWarning)
         if self.verbose:

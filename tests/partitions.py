@@ -25,7 +25,7 @@ class HereEngine:
 
     Parameters
     ----------
-    parts, sizes
+    parts, seals
     n_shards : int
     lost : callable
         Whether the shard of a number is lost before it is asked so many-th.
@@ -33,12 +33,12 @@ class HereEngine:
         Whether all shards are told the same objects, as in a cluster of threads.
     """
 
-    def __init__(self, parts, sizes, n_shards, lost, one_memory=False):
-        firsts = np.cumsum([0, *sizes])[:-1].tolist()
+    def __init__(self, parts, seals, n_shards, lost, one_memory=False):
+        *firsts, n_rows = np.cumsum([0, *(seal.n_rows for seal in seals)]).tolist()
         self.n_shards, self._lost, self._one_memory = min(n_shards, len(parts)), lost, one_memory
         self._groups = [list(range(g, len(parts), self.n_shards)) for g in range(self.n_shards)]
         self._make = lambda g: pickle.loads(pickle.dumps(
-            Shard(PlacedRows([parts[p] for p in self._groups[g]], [firsts[p] for p in self._groups[g]], sum(sizes)), g)
+            Shard(PlacedRows([parts[p] for p in self._groups[g]], [firsts[p] for p in self._groups[g]], n_rows), g)
         ))
         self._shards = [self._make(g) for g in range(self.n_shards)]
         self.asked, self.sent, self.answered, self.n_lost, self.is_closed = 0, [], [], 0, False
@@ -80,8 +80,8 @@ def divide(monkeypatch, n_shards=2, lost=lambda shard, asked: False, few=0, one_
             both = [check(p, *own) for p, own in enumerate(zip(*self._columns, strict=True))]
             return [part for part, _ in both], [facts for _, facts in both]
 
-        def engine(self, parts, sizes, n_threads):
-            engines.append(HereEngine(parts, sizes, n_shards, lost, one_memory))
+        def engine(self, parts, seals, n_threads):
+            engines.append(HereEngine(parts, seals, n_shards, lost, one_memory))
             return engines[-1]
 
         def whole(self, function, parts):

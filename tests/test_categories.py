@@ -1,7 +1,7 @@
 """Columns of categories."""
 
 import datetime
-from collections import Counter
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from minrisk import (
     AdaBoostSIPClassifier,
     AOSOLogitBoostClassifier,
     BAdaCostClassifier,
+    DataWarning,
     GentleBoostClassifier,
     GradBoostClassifier,
     LocalizedSimilaritiesClassifier,
@@ -34,9 +35,8 @@ from minrisk import (
     load,
     save,
 )
-from minrisk.data.categories import CATEGORY_FOLDS, PRIOR, Categories, _content
+from minrisk.data.categories import PRIOR, Categories, _Turns
 from minrisk.data.frames import Frame
-from minrisk.data.row_keys import odd_numbers, row_keys
 from tests.forging import changed
 
 MODELS = {
@@ -107,26 +107,9 @@ def test_a_frame_without_categories_is_left_alone():
     assert not Categories.of(X.to_numpy()).columns and not Categories.of([[1, 2]]).columns
 
 
-def dealt(X, y, weight):
-    """Slowly: what share of all rows equal to each is in each fold, (n, CATEGORY_FOLDS), where folds take 1 in turn."""
-    n, rows = len(X), np.flatnonzero(weight)
-    key = row_keys(X.T, odd_numbers(np.random.default_rng(0), X.shape[1]))
-    first = _content(y[rows], key[rows], weight[rows])  # which class is dealt first
-    mass = Counter()
-    for i in rows:
-        mass[int(first[y[i]]), int(key[i])] += float(weight[i])
-    shares, begin = {}, 0.0
-    for name in sorted(mass):
-        end, shares[name] = begin + mass[name], np.zeros(CATEGORY_FOLDS)
-        for card in range(int(begin), int(np.ceil(end))):
-            shares[name][card % CATEGORY_FOLDS] += (min(end, card + 1.0) - max(begin, card)) / mass[name]
-        begin = end
-    return [shares[int(first[y[i]]), int(key[i])] if weight[i] else np.zeros(CATEGORY_FOLDS) for i in range(n)]
-
-
 @pytest.mark.parametrize("weights", ["counts", "any"])
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
-def test_shares_are_those_of_other_folds(n_classes, weights):
+def test_shares_are_those_of_rows_before(n_classes, weights):
     rng = np.random.default_rng(1)
     n, weight = 200, rng.integers(0, 4, 200) * (1.0 if weights == "counts" else rng.random(200))
     values, other = rng.integers(0, 12, n), np.round(rng.normal(size=n))
@@ -135,23 +118,26 @@ def test_shares_are_those_of_other_folds(n_classes, weights):
     y[:n_classes] = np.arange(n_classes)
     categories, numbers = learnt(X, y, weight)
     code = np.argsort([int(value) for value in categories.columns[0].values])  # of each value
-    folds = dealt(np.c_[code[values], other], y, weight)
+    codes = np.c_[code[values].astype(float), other]
+    order = _Turns.of(codes, y, weight, None).rows
+    assert sorted(order) == np.flatnonzero(weight).tolist()
 
-    def share(value, k, part):
-        overall = part[y == k].sum() / part.sum()
-        here = values == value
-        return (part[here & (y == k)].sum() + PRIOR * overall) / (part[here].sum() + PRIOR)
+    def share(value, k, rows):
+        overall, here = weight[y == k].sum() / weight.sum(), [i for i in rows if values[i] == value]
+        own = sum(weight[i] for i in here if y[i] == k)
+        return (own + PRIOR * overall) / (sum(weight[here]) + PRIOR)
 
     shown = range(1, 2) if n_classes == 2 else range(n_classes)
-    without = [weight * [1.0 - f[fold] for f in folds] for fold in range(CATEGORY_FOLDS)]  # what is left of each row
     table = categories.columns[0].table
-    for i in range(0, n, 7):
-        expected = folds[i] @ [[share(values[i], k, part) for k in shown] for part in without] if weight[i] else (
-            table[code[values[i]]])
+    for place, i in enumerate(order):
+        expected = [share(values[i], k, order[:place]) for k in shown]
         np.testing.assert_allclose(numbers[i, 2:], expected, rtol=1e-10)
+        assert np.array_equal(numbers[i, 0], codes[i, 0] if values[i] in values[order[:place]] else np.nan, equal_nan=True)
+    for i in np.flatnonzero(weight == 0):
+        np.testing.assert_array_equal(numbers[i, 2:], table[code[values[i]]])
     for value in range(12):
-        np.testing.assert_allclose(table[code[value]], [share(value, k, weight) for k in shown], rtol=1e-12)
-    np.testing.assert_allclose(table[12], [share(-1, k, weight) for k in shown], rtol=1e-12)  # the shares of all
+        np.testing.assert_allclose(table[code[value]], [share(value, k, order) for k in shown], rtol=1e-12)
+    np.testing.assert_allclose(table[12], [share(-1, k, order) for k in shown], rtol=1e-12)  # the shares of all
 
 
 def test_many_classes_have_ten_columns_of_shares():
@@ -365,7 +351,7 @@ def test_the_order_in_which_categories_are_listed_makes_no_difference(name, tmp_
 
 def test_values_stand_by_how_frequent_they_are():
     for n in (4, 20):
-        cells = [f"v{k}" for k in range(n) for _ in range(k + 1)]
+        cells = [f"v{k}" for k in range(n) for _ in range(k + 2)]
         listed = learnt(pd.DataFrame({"v": cells}), np.arange(len(cells)) % 2)[0].columns[0].values
         assert listed == tuple(f"v{k}" for k in range(n))
     weight = np.array([5.0, 1.0, 3.0])
@@ -467,3 +453,57 @@ def test_values_that_a_file_cannot_keep_are_refused_by_fit(values, got):
     X = pd.DataFrame({"ring": pd.Categorical([values[k % 2] for k in range(40)])})
     with pytest.raises(ValueError, match=rf"^X must hold categories .*{got}.* in column 'ring'.*rename_categories\(str\)\.$"):
         REBELClassifier(n_estimators=2).fit(X, np.arange(40) % 2)
+
+
+# -- what is believed of texts -----------------------------------------------------------------------------------------
+def of_texts(kind, rng, n):
+    """Texts: another one in each row, in every second row, or some that occur more or less often."""
+    numbers = {
+        "unique": lambda: rng.permutation(n), "half": lambda: np.where(np.arange(n) % 2, np.arange(n), rng.integers(0, 25, n) * 2),
+        "pairs": lambda: rng.integers(0, n, n), "tens": lambda: rng.integers(0, n // 10, n),
+        "rare": lambda: np.minimum(rng.zipf(1.5, n), 10**6),
+    }
+    return [f"k{k:06d}" for k in numbers[kind]()]
+
+
+@pytest.mark.parametrize("beside", ["nothing", "a truth value", "what tells"])
+@pytest.mark.parametrize("kind", ["unique", "half", "pairs", "tens", "rare"])
+def test_what_is_believed_of_texts_is_true(kind, beside):
+    """Of those that say nothing: a fifth more errors at most, and probabilities no worse than the shares of the classes."""
+    rng, n = np.random.default_rng(5), 600
+    X, y = pd.DataFrame({"text": of_texts(kind, rng, 5 * n)}), rng.integers(0, 3, 5 * n)
+    if beside == "a truth value":
+        X["x"] = rng.integers(0, 2, 5 * n).astype(float)
+    if beside == "what tells":
+        X["x"] = y + rng.normal(size=5 * n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        model = MinRiskClassifier(n_estimators=40, random_state=0).fit(X[:n], y[:n])
+        error, p = 1.0 - model.score(X[n:], y[n:]), model.predict_proba(X[n:])
+    assert error < 1.2 * min(line["pooled_risk"] for line in model.selection_)
+    assert -np.mean(np.log(p[np.arange(4 * n), y[n:]])) < (0.9 if beside == "what tells" else 1.15)
+
+
+def test_rows_of_heavy_weight_are_not_told_of_themselves():
+    """Nor by a class's weight: a value of two rows would else say what the heavy one is."""
+    rng, n = np.random.default_rng(0), 1000
+    X, y = pd.DataFrame({"text": of_texts("pairs", rng, 5 * n)}), rng.integers(0, 2, 5 * n)
+    weight = np.where(y == 1, 5.0, 1.0)
+    model = MinRiskClassifier(n_estimators=40, random_state=0).fit(X[:n], y[:n], sample_weight=weight[:n])
+    with pytest.warns(DataWarning, match="has not seen"):
+        paid = np.average(model.predict(X[n:]) != y[n:], weights=weight[n:])
+    assert paid < 1.2 * min(line["pooled_risk"] for line in model.selection_)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_of_values_of_one_row_nothing_is_learnt(beside, monkeypatch):
+    """Not even where the names stand in the order of the classes."""
+    rng, n = np.random.default_rng(0), 400
+    X, y = pd.DataFrame({"name": [f"k{k:04d}" for k in range(n)]}), np.arange(n) * 3 // n
+    if beside:
+        X["x"] = y + rng.normal(size=n)
+    model = MinRiskClassifier(n_estimators=40, random_state=0).fit(X, y)
+    assert not beside or np.ptp(model.predict_proba(X)[:, 0]) > 0.3
+    with pytest.warns(DataWarning, match="has not seen"):
+        other = model.predict_proba(X.assign(name="another"))
+    np.testing.assert_allclose(model.predict_proba(X), other, rtol=1e-12)

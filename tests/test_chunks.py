@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tracemalloc
 
 import numpy as np
@@ -435,3 +436,54 @@ def test_files_that_do_not_belong_together(tmp_path):
     how = ("--target", "kind", "--out", tmp_path / "no")
     assert "has other columns than" in fit(tmp_path / "a.csv", tmp_path / "b.csv", *how, code=2)
     assert "holds text in" in fit(tmp_path / "a.csv", tmp_path / "c.csv", *how, code=2)
+
+
+# -- sources that change -----------------------------------------------------------------------------------------------
+def changing(change):
+    """Chunks of 100 rows, which from the second reading on are as `change` makes them of X, y, weights and the number."""
+    rng, readings = np.random.default_rng(0), []
+    X = rng.normal(size=(500, 3))
+    y, weight = np.array(["a", "b"])[(X[:, 0] > 0).astype(int)], rng.random(500)
+
+    def made():
+        readings.append(0)
+        for number in range(5):
+            part = slice(100 * number, 100 * number + 100)
+            rows = X[part].copy(), y[part].copy(), weight[part].copy()
+            yield rows if len(readings) == 1 else change(*rows, number)
+
+    return made
+
+
+def reversed_rows(column):
+    """One column of the third chunk, or all, from the last row to the first."""
+    def change(*rows):
+        *columns, number = rows
+        return tuple(own[::-1] if number == 2 and column in (j, "all") else own for j, own in enumerate(columns))
+    return change
+
+
+@pytest.mark.parametrize("column", [0, 1, 2, "all"])
+@pytest.mark.parametrize("estimator", [MinRiskClassifier(n_estimators=3), REBELClassifier(n_estimators=3)], ids=str)
+def test_chunks_that_change_are_refused(estimator, column, monkeypatch):
+    monkeypatch.setattr("minrisk.inputs.KEPT_VALUES", 100)
+    with pytest.raises(ValueError, match=r"same whenever they are read: chunk 2 \(rows 200 to 299\) now holds others, or in"):
+        clone(estimator).fit(Chunks(changing(reversed_rows(column))))
+
+
+def test_chunks_may_be_divided_otherwise(monkeypatch):
+    """Only what they hold counts: of the same rows in chunks of other sizes and types nothing is said."""
+    monkeypatch.setattr("minrisk.inputs.KEPT_VALUES", 100)
+    rng, readings = np.random.default_rng(0), []
+    X = rng.integers(0, 9, (500, 3)).astype(float)
+    y = (X[:, 0] > 4).astype(int)
+
+    def made():
+        readings.append(0)
+        cuts = [0, *np.sort(rng.integers(0, 500, 4)), 500]
+        for a, b in itertools.pairwise(cuts):
+            yield X[a:b].astype([float, np.float32, int][(a + len(readings)) % 3]), y[a:b].astype([int, np.uint8][a % 2])
+
+    model = REBELClassifier(n_estimators=3).fit(Chunks(made))
+    np.testing.assert_array_equal(model.decision_function(X), REBELClassifier(n_estimators=3).fit(X, y).decision_function(X))
+    assert len(readings) > 2

@@ -69,9 +69,11 @@ WRONG = {
     "a constant": (lambda X: 3.0, "'new' (one value, which says nothing)"),
     "a constant text": (lambda X: "u", "'new' (one value"),
     "nothing": (lambda X: None, "'new' (one value"),
-    "row numbers": (lambda X: np.arange(N) + 17, "'new' (another value in each row, as identifiers have"),
-    "row numbers backwards": (lambda X: -np.arange(N, dtype=float), "'new' (another value in each row"),
+    "row numbers": (lambda X: np.arange(N) + 17, "'new' (another value in nearly each row, as identifiers have"),
+    "row numbers backwards": (lambda X: -np.arange(N, dtype=float), "'new' (another value in nearly each row"),
     "names": (lambda X: [f"k{k}" for k in np.random.default_rng(0).permutation(N)], "'new' (another value"),
+    "nearly names": (lambda X: [f"k{max(k, 20)}" for k in np.random.default_rng(0).permutation(N)], "'new' (another value"),
+    "messages": (lambda X: [f"it was {k}" for k in np.random.default_rng(0).permutation(N)], "make columns of its words, as scikit-learn's TfidfVectorizer"),
     "the target": (lambda X: Y, "'new' (a value for each class: it may be the target"),
     "the target as text": (lambda X: np.array(["u", "v", "w"])[Y], "'new' (a value for each class"),
     "the target as dates": (lambda X: pd.Timestamp(0) + pd.to_timedelta(Y, "D"), "'new' (a value for each class"),
@@ -82,6 +84,7 @@ RIGHT = {
     "whole numbers that all differ": lambda X: np.random.default_rng(1).permutation(10 * N)[:N],
     "one value and nothing": lambda X: np.where(np.arange(N) % 5, np.nan, 1.0),
     "nearly the target": lambda X: np.where(np.arange(N) == 200, 0, Y),
+    "names of a few": lambda X: [f"k{max(k, 60)}" for k in np.random.default_rng(0).permutation(N)],
     "postcodes": lambda X: [f"{k:05d}" for k in np.random.default_rng(0).integers(1067, 1100, N)],
 }
 
@@ -188,7 +191,7 @@ DAY = datetime.date(2024, 1, 1)
 KINDS = {  # cells of a frame from whole numbers, and the numbers of an array that say the same
     "number": (lambda k: float(k), float), "whole": (int, float), "truth": (lambda k: bool(k % 2), lambda k: float(k % 2)),
     "date": (lambda k: DAY + datetime.timedelta(days=k), lambda k: 19723.0 + k),
-    "text": (lambda k: f"v{k}", float), "category": (lambda k: f"v{k}", float),
+    "text": (lambda k: f"v{k:02d}", float), "category": (lambda k: f"v{k:02d}", float),  # in the order of the numbers
 }
 
 

@@ -11,14 +11,20 @@ from sklearn.base import clone
 
 from benchmarks.before_after import COSTS, blobs
 from minrisk import MinRiskClassifier, REBELClassifier
-from minrisk.rows.dask.engine import DaskEngine
+from minrisk.elsewhere import Fit
+from minrisk.rows.dask.cluster import ClusterError, in_words
+from minrisk.rows.dask.engine import DaskEngine, made_shard
 from minrisk.rows.remote.driver import Driver
+from minrisk.rows.remote.placed import Part, Seal
 from tests.test_elsewhere import as_many_rows
 from tests.test_pieces import content
 
 distributed = pytest.importorskip("distributed")
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
+from distributed.client import FutureCancelledError  # noqa: E402
+from distributed.comm.core import CommClosedError  # noqa: E402
+from distributed.scheduler import KilledWorker  # noqa: E402
 
 pytestmark = [
     pytest.mark.xdist_group("dask"),
@@ -223,3 +229,93 @@ def test_answers_that_are_not_lazy_say_so(client):
             minimal.predict(A, cost=cost)
     with pytest.raises(ValueError, match="3 features"):
         model.predict(A[:, :3])
+
+
+# -- sources that change -----------------------------------------------------------------------------------------------
+def read_again(number, folder):
+    """A part of a table that has its rows in another order whenever it is read."""
+    file = folder / str(number)
+    file.write_text("x" * (1 + len(file.read_text() if file.exists() else "")))
+    rows = np.arange(300 * number, 300 * number + 300)
+    return np.c_[X, Y][np.random.default_rng(len(file.read_text())).permutation(rows)]
+
+
+@pytest.mark.parametrize("of", ["an array", "a frame"])
+def test_a_partition_is_read_once(of, client, tmp_path):
+    """X and y of it together, also where they are made of one table."""
+    import dask
+    import pandas as pd
+
+    parts = [dask.delayed(read_again)(number, tmp_path) for number in range(3)]
+    if of == "an array":
+        table = da.concatenate([da.from_delayed(part, (300, 6), float) for part in parts])
+        given = table[:, :5], table[:, 5].astype(int)
+    else:
+        columns = [str(j) for j in range(6)]
+        frame = dd.from_delayed([dask.delayed(pd.DataFrame)(part, columns=columns) for part in parts],
+                                meta=pd.DataFrame(np.empty((0, 6)), columns=columns))
+        given = frame[columns[:5]], frame["5"].astype(int)
+    once = np.concatenate([np.random.default_rng(1).permutation(np.arange(a, a + 300)) for a in (0, 300, 600)])
+    there, here = clone(MODEL).fit(*given), clone(MODEL).fit(X[once], Y[once])
+    np.testing.assert_array_equal(there.model_.scores(X), here.model_.scores(X))
+    assert [(tmp_path / str(number)).read_text() for number in range(3)] == ["x"] * 3
+
+
+@pytest.mark.parametrize("column", ["X", "y", "weight", "cost"])
+def test_a_partition_that_is_computed_again_must_be_the_same(column):
+    part = Part(X[:20], np.array(["a", "b"])[Y[:20] % 2], np.arange(20.0), np.ones((20, 3)) * np.arange(20)[:, None])
+    seal, order = Seal.of(3, part), np.r_[1, 0, 2:20]
+    made_shard(0, 20, 1, [0], [seal], [Part(*(own.copy() for own in part))])
+    y = part.y.copy()
+    y[4] = "b" if y[4] == "a" else "a"
+    changed = part._replace(**{column: y if column == "y" else getattr(part, column)[order]})
+    for ask in (lambda: made_shard(0, 20, 1, [0], [seal], [changed]), lambda: Fit(MODEL, None, [seal])([changed])):
+        with pytest.raises(ValueError, match=r"^partition 3 was computed again and has other rows, or in another order: make"):
+            ask()
+
+
+# -- clusters that fail ------------------------------------------------------------------------------------------------
+def said_by(function):
+    try:
+        function()
+    except Exception as error:
+        return error
+
+
+@pytest.mark.parametrize(("error", "message"), [
+    (KilledWorker("made_shard", None, 3), "where memory is short: give them more memory, or make more workers"),
+    (CommClosedError("in <TCP>: Stream is closed"), "does not answer any more, .*: start it again and fit anew"),
+    (FutureCancelledError("k", "lost"), "does not answer any more, .*: start it again and fit anew"),
+])
+def test_what_distributed_raises_is_said_in_a_sentence(error, message):
+    with pytest.raises(ClusterError, match=message) as caught, in_words():
+        raise error
+    assert caught.value.__suppress_context__ and str(caught.value).count("\n") == 0
+    with pytest.raises(OSError, match="no space"), in_words():
+        raise OSError("no space")
+
+
+@pytest.mark.parametrize(("versions", "have"), [(["0.1", None], "some have 0.1, None"), ([None], "some lack it")])
+def test_workers_of_another_version_are_refused(versions, have, client, monkeypatch):
+    told = {"workers": {str(n): {"packages": {"minrisk": version}} for n, version in enumerate(versions)}}
+    monkeypatch.setattr(type(client), "get_versions", lambda self, **options: told)
+    with pytest.raises(ClusterError, match=f"all workers need minrisk .*, but {have}: install it there"):
+        clone(MODEL).fit(*of_dask(2))
+
+
+def test_nobody_is_waited_for_in_vain(monkeypatch):
+    """Neither workers that do not come, nor a scheduler that is gone."""
+    monkeypatch.setattr("minrisk.rows.dask.cluster.ASKED_SECONDS", 0.2)
+    cluster = distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0", silence_logs=50)
+    with cluster, distributed.Client(cluster):
+        monkeypatch.setattr("minrisk.rows.dask.cluster.ALONE_SECONDS", 0.5)
+        with pytest.raises(ClusterError, match="has had no workers for .* minutes: start some"):
+            clone(MODEL).fit(*of_dask(2))
+        monkeypatch.setattr("minrisk.rows.dask.cluster.ALONE_SECONDS", 60.0)
+        said = []
+        fit = threading.Thread(target=lambda: said.append(said_by(lambda: clone(MODEL).fit(*of_dask(2)))), daemon=True)
+        fit.start()
+        fit.join(1.0)
+        cluster.close()
+        fit.join(60.0)
+    assert [type(error) for error in said] == [ClusterError], said

@@ -12,6 +12,7 @@ import click
 
 from minrisk.cli.common import quoted
 from minrisk.cli.given import GivenRows, Roles, check_names, checked_classes, tell_blanks, tell_numbers
+from minrisk.rows.dask.cluster import ClusterError, check_workers, in_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,12 +33,8 @@ def on_cluster(address: str) -> Iterator[Any]:
         or the rows on it are lost in the context.
     """
     try:
-        from concurrent.futures import CancelledError
-
         import dask
         from distributed import Client
-        from distributed.comm.core import CommClosedError
-        from distributed.scheduler import KilledWorker
     except ImportError:
         raise click.ClickException("--scheduler needs Dask: pip install 'minrisk[dask]'.") from None
     for name in ("distributed", "distributed.client"):  # what goes wrong is said in one line
@@ -52,31 +49,14 @@ def on_cluster(address: str) -> Iterator[Any]:
         ) from None
     quiet: Any = dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GiB"})  # a lost shard's log
     with quiet, client:
-        _check_workers(client, address)
         try:
-            yield client
-        except KilledWorker:
-            raise click.ClickException(
-                "workers that held the same rows were lost several times, as they are where memory is short: give them "
-                "more memory, or make more workers."
-            ) from None
-        except (CommClosedError, CancelledError):
-            raise click.ClickException(f"the cluster at {address} does not answer any more.") from None
-
-
-def _check_workers(client: Any, address: str) -> None:
-    """There are some, and they compute what is computed here."""
-    import minrisk
-
-    found = client.get_versions(packages=["minrisk"])["workers"]
-    if not found:
-        raise click.ClickException(f"the cluster at {address} has no workers: start some.")
-    others = {str(own["packages"].get("minrisk")) for own in found.values()} - {minrisk.__version__}
-    if others:
-        have = "lack it" if others == {"None"} else f"have {', '.join(sorted(others))}"
-        raise click.ClickException(
-            f"all workers of {address} need minrisk {minrisk.__version__}, as it is here, but some {have}."
-        )
+            with in_words():
+                check_workers(client)
+                if not client.nthreads():
+                    raise click.ClickException(f"the cluster at {address} has no workers: start some.")
+                yield client
+        except ClusterError as error:
+            raise click.ClickException(f"--scheduler {address}: {error}") from None
 
 
 class Portion(NamedTuple):

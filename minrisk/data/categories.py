@@ -2,10 +2,14 @@
 
 Columns of text and of types for categories are categories, and those that the caller names. A column of V categories
 becomes its codes 0..V-1, in place, and more columns after all others: for few values one for each, which is 1 in its
-rows; for many values the shares that the classes have among its rows. In training the shares of a row are those of
-other rows, so that they say there what they will say of new rows (as in scikit-learn's TargetEncoder). Neither the
-order of rows, columns or classes matters for that, nor whether a row stands there twice or once with twice the mass.
-Categories that are ordered are their codes only.
+rows; for many values the shares that the classes have among its rows. Categories that are ordered are their codes only.
+
+In training the shares of a row are those of the rows before it, in a random order (Prokhorenkova et al., "CatBoost:
+unbiased boosting with categorical features", 2018), and the first row of a value is as one whose value is not known. So
+a row is told what a new one would be, and its features say nothing of its class. Shares of all other rows, or of those
+in other folds, would: of a value's rows, those of a class are told the less of it the more of them there are, and codes
+tell the value. The random order depends on what rows hold: the order in which rows, columns and classes are given does
+not matter. Of values that one row alone has, nothing is learnt.
 
 Codes of ordered categories follow the order of the dtype, values without rows included; truth values are 0 and 1. Codes
 of others follow how frequent the values are in training, the rarest first, which is not learnt from classes and so
@@ -26,6 +30,7 @@ from scipy.sparse import issparse
 from minrisk._cached import cached_property
 from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray, Keys, Labels
+from minrisk.data.binning import EXACT_BITS
 from minrisk.data.coded_rows import AddedColumns, CodedRows, rows_of_table
 from minrisk.data.frames import (
     CATEGORICAL,
@@ -40,7 +45,6 @@ from minrisk.data.frames import (
     plain,
     role_of,
 )
-from minrisk.data.groups import placed_groups
 from minrisk.data.kept import KEPT_NUMBERS, is_kept, shown
 from minrisk.data.label_cells import is_label
 from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, row_keys
@@ -48,7 +52,6 @@ from minrisk.data.sparse_rows import DENSE_VALUES
 
 FROM_DTYPE = "from_dtype"  # of `categorical_features`: none but those that types of columns tell
 FEW_VALUES = 10  # of which each has a column
-CATEGORY_FOLDS = 5  # of training rows; shares are those of the four others
 CATEGORIES_AS_TEXTS = {  # how the categories of a column become texts
     "pandas": "X[{name!r}] = X[{name!r}].cat.rename_categories(str)",
     "polars": "pl.col({name!r}).cast(pl.String).cast(pl.Categorical)",
@@ -268,22 +271,26 @@ class Categories:
     ) -> tuple[Categories, np.ndarray | CodedRows]:  # fmt: skip
         """With tables from training rows of codes (n, d), and the numbers of these rows; `names` are the columns'.
 
-        Shares of a row are those of other groups, where there are two of these or more. X is changed, for the memory;
-        many rows are made when they are read.
+        Where there are two groups or more, rows of one are told the same. X is changed, for the memory; many rows are
+        made when they are read.
         """
         if not self.columns:
             return Categories((), X.shape[1], self.day_columns), X
-        label, columns, added, groups = np.zeros(len(y), dtype=np.int64), list[Category](), list[AddedColumns](), None
+        label, columns, added, turns = np.zeros(len(y), dtype=np.int64), list[Category](), list[AddedColumns](), None
+        unknown: list[tuple[IntArray, int]] = []  # rows and column of the first cell of each value
         label[weight > 0] = np.unique(y[weight > 0], return_inverse=True)[1]
         for column in _arranged(self._of_rows(X, weight), X, label, weight, names):
             rows, n_values = column.rows(X[:, column.position]), len(column.values)
             if column.ordered or n_values <= FEW_VALUES:
                 table, own = np.eye(n_values + 1, 0 if column.ordered or n_values == 2 else n_values), None
             else:
-                groups = groups or _Copies.of(X, label, weight, names, group)
-                table, own = _shares(rows, n_values + 1, label, groups)
+                turns = turns or _Turns.of(X, label, weight, names, group)
+                table, own, new = _shares(rows, n_values + 1, label, turns)
+                unknown.append((new, column.position))
             columns.append(replace(column, table=table))
             added.append(AddedColumns(column.position, table, own))
+        for new, position in unknown:
+            X[new, position] = np.nan
         numbers = CodedRows(X, added)
         many = numbers.shape[0] * numbers.shape[1] > DENSE_VALUES
         return Categories(tuple(columns), X.shape[1], self.day_columns), numbers if many else numbers.dense()
@@ -399,14 +406,12 @@ def _recoded(given: CodedCells, values: tuple[Any, ...]) -> FloatArray:
     return np.asarray(code[given.codes])
 
 
-class _Copies(NamedTuple):
-    """Training rows that are equal, class included, and how these are spread over folds; or single rows in folds."""
+class _Turns(NamedTuple):
+    """Training rows one after another in a random order, in which each is told what those before it say."""
 
-    rows: IntArray  # (m,) of some weight, group after group
-    number: IntArray  # (m,) which group each of these is in
-    first: IntArray  # (G,) a row of each
-    mass: FloatArray  # (G,)
-    shares: FloatArray  # (G, CATEGORY_FOLDS) of it in each fold
+    rows: IntArray  # (m,) of some weight, in this order
+    group: IntArray  # (m,) which of them belong together, one after another
+    mass: FloatArray  # (m,)
 
     @classmethod
     def of(
@@ -415,42 +420,25 @@ class _Copies(NamedTuple):
     ) -> Self:  # fmt: skip
         """Of rows of codes and numbers (n, d).
 
-        Copies of a row go to one fold after another: new rows may repeat it as well. So does the mass of a row, of
-        which a fold takes 1 at a time. Rows that belong together by `group` (n,) go to one fold.
+        The order depends on what rows hold and on nothing else. Of rows that are equal each has a turn of its own: new
+        rows may repeat them as well.
         """
         rows = np.flatnonzero(weight > 0)
         label, weight = label[rows], weight[rows]
         key = _keys_by_name(lambda j: X[rows, j], X.shape[1], names)
-        content = _content(label, key, weight)  # of each class: its number says nothing
-        place = np.argsort(np.argsort(content, kind="stable"))[label]
-        together = np.empty(0, dtype=np.int64) if group is None else np.unique(group[rows], return_inverse=True)[1]
-        n_together = int(together.max(initial=-1)) + 1
-        if 1 < n_together < len(rows):
-            keys = _content(together, numbered_keys(key + content[label], 0), weight)
-            even = np.full(min(CATEGORY_FOLDS, n_together), 1.0)
-            fold = placed_groups(together, place, even, numbered_keys(keys, 0), mass=weight)[together]
-            return cls(rows, np.arange(len(rows)), rows, weight, np.eye(CATEGORY_FOLDS)[fold])
-        order = np.lexsort((weight, key, place))
-        start = np.flatnonzero(first_of_equals(place[order], key[order]))
-        mass = np.add.reduceat(weight[order], start)
-        number = np.repeat(np.arange(len(start)), np.diff(start, append=len(order)))
-        return cls(rows[order], number, rows[order[start]], mass, _in_turn(mass))
-
-
-def _in_turn(mass: FloatArray) -> FloatArray:
-    """Shares of each mass in the folds, (G, CATEGORY_FOLDS), where one fold after another takes a mass of 1."""
-    last = np.cumsum(mass)
-    turn = np.arange(CATEGORY_FOLDS)
-
-    def taken(before: FloatArray) -> FloatArray:
-        rounds = np.floor(before / CATEGORY_FOLDS)[:, None]
-        return np.asarray(rounds + np.clip(before[:, None] - CATEGORY_FOLDS * rounds - turn, 0.0, 1.0))
-
-    first = np.append(0.0, last[:-1])
-    shares = taken(last) - taken(first)
-    lost = shares.sum(axis=1) <= 0.0  # beside all mass before it
-    shares[lost, np.floor(first[lost]).astype(np.int64) % CATEGORY_FOLDS] = 1.0
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+        key = numbered_keys(key + _content(label, key, weight)[label], 0)  # of the class: its number says nothing
+        together = np.arange(len(rows)) if group is None else np.unique(group[rows], return_inverse=True)[1]
+        if 1 < int(together.max(initial=0)) + 1 < len(rows):
+            turn = _content(together, key, weight)[together]
+        else:
+            together = np.arange(len(rows))
+            order = np.lexsort((weight, key))
+            begin = np.flatnonzero(first_of_equals(key[order]))
+            before = np.arange(len(order)) - np.repeat(begin, np.diff(begin, append=len(order)))
+            turn = np.empty(len(rows), dtype=np.uint64)
+            turn[order] = numbered_keys(key[order] + before.astype(np.uint64), 0)
+        order = np.lexsort((key, together, turn))
+        return cls(rows[order], together[order], weight[order])
 
 
 def _arranged(
@@ -472,25 +460,25 @@ def _arranged(
     if not free:
         return list(columns)
     there = weight > 0
-    mass: dict[int, FloatArray] = {}
+    each, mass = np.ones(np.count_nonzero(there)), dict[int, FloatArray]()
+    # of many values, rows count alike: where classes differ by weight, that of a value's few rows would tell theirs
+    counted = {j: weight[there] if len(column.values) <= FEW_VALUES else each for j, column in free.items()}
     for j, column in free.items():
         rows = column.rows(X[:, j])[there]
-        mass[j] = np.asarray(np.bincount(rows, weight[there], len(column.values) + 1), dtype=np.float64)
+        mass[j] = np.asarray(np.bincount(rows, counted[j], len(column.values) + 1), dtype=np.float64)
 
     def nameless(j: int) -> FloatArray:
         """A column whose categories are how often they occur, which says what they are without a name."""
         cells: FloatArray = X[:, j]
         return _alike(mass[j])[free[j].rows(cells)] if j in free else cells
 
-    key = _keys_by_name(nameless, X.shape[1], names)
-    of_class = _content(label[there], key[there], weight[there])  # its number says nothing
-    key = numbered_keys(key[there] + of_class[label[there]], 0)
+    key = _keys_by_name(nameless, X.shape[1], names)[there]  # without the class, which codes must not tell
     found = []
     for column in columns:
         j = column.position
         if j in free:
             rows, n_values = column.rows(X[:, j]), len(column.values)
-            content = _content(rows[there], key, weight[there], n_values)[:n_values]
+            content = _content(rows[there], key, counted[j], n_values)[:n_values]
             order = np.lexsort((content, _alike(mass[j][:n_values])))
             X[:, j] = np.append(np.argsort(order), np.nan)[rows]
             column = replace(column, values=tuple(column.values[v] for v in order))
@@ -530,29 +518,31 @@ def _alike(masses: FloatArray) -> FloatArray:
     return np.asarray(np.rint(1e4 * np.log(np.maximum(share, 1e-300))) + 0.0)
 
 
-def _shares(rows: IntArray, n_rows: int, label: IntArray, groups: _Copies) -> tuple[FloatArray, FloatArray]:
-    """Shares of the classes in each row of a table, (n_rows, m), and for each training row without its fold, (n, m)."""
-    K, value = int(label.max()) + 1, rows[groups.first]
-    counts = np.zeros((CATEGORY_FOLDS, n_rows, K))
-    for part, placed in zip(counts, groups.shares.T, strict=True):
-        np.add.at(part, (value, label[groups.first]), groups.mass * placed)
-    total = counts.sum(axis=0)
-    table = _smoothed(total)
+def _shares(rows: IntArray, n_rows: int, label: IntArray, turns: _Turns) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Shares of the classes in each row of a table, (n_rows, m), and those that each training row is told, (n, m).
+
+    And the rows that are told nothing of their value.
+    """
+    K, value, own_label = int(label.max()) + 1, rows[turns.rows], label[turns.rows]
+    total = np.zeros((n_rows, K))
+    np.add.at(total, (value, own_label), turns.mass)
+    overall = total.sum(axis=0) / max(float(total.sum()), 1e-300)
+    table = (total + PRIOR * overall) / (total.sum(axis=1, keepdims=True) + PRIOR)
     if K <= MOST_SHARES:
         axes = np.eye(K)[:, 1 if K == 2 else 0 :]
     else:
-        apart = np.sqrt(total.sum(axis=1, keepdims=True)) * (table - total.sum(axis=0) / total.sum())
+        apart = np.sqrt(total.sum(axis=1, keepdims=True)) * (table - overall)
         axes = np.linalg.svd(apart, full_matrices=False)[2][:MOST_SHARES].T
     table = table @ axes
-    of_groups = np.zeros((len(value), axes.shape[1]))
-    for part, placed in zip(counts, groups.shares.T, strict=True):
-        of_groups += placed[:, None] * (_smoothed(total - part) @ axes)[value]
+    order = np.argsort(value, kind="stable")
+    value, group = value[order], turns.group[order]
+    told = np.column_stack([turns.mass[:, None] * axes[own_label], turns.mass])[order]
+    unit = np.ldexp(1.0, int(np.frexp(np.abs(told).sum())[1]) + 1 - EXACT_BITS)
+    sums = np.cumsum(np.rint(told / unit), axis=0) - np.rint(told / unit)  # exact: the same whatever stands before
+    starts = first_of_equals(value)
+    begin = np.maximum.accumulate(np.where(starts, np.arange(len(value)), 0))
+    turn = np.maximum.accumulate(np.where(first_of_equals(value, group), np.arange(len(value)), 0))
+    before = unit * (sums[turn] - sums[begin])
     own = table[rows]
-    own[groups.rows] = of_groups[groups.number]
-    return table, own
-
-
-def _smoothed(counts: FloatArray) -> FloatArray:
-    """Shares in each row of counts, drawn towards those in all rows."""
-    overall = counts.sum(axis=0) / max(float(counts.sum()), 1e-300)
-    return np.asarray((counts + PRIOR * overall) / (counts.sum(axis=1, keepdims=True) + PRIOR))
+    own[turns.rows[order]] = (before[:, :-1] + PRIOR * (overall @ axes)) / (before[:, -1:] + PRIOR)
+    return table, own, turns.rows[order[turn == begin]]

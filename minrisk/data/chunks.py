@@ -12,9 +12,15 @@ import numpy as np
 from minrisk._printable import short
 from minrisk._typing import IntArray, Labels
 from minrisk.data.frames import Frame
+from minrisk.data.row_keys import running_key
 
 BATCH_VALUES = 1 << 22  # cells of a file that are read together: 32 MB of numbers
 PARQUET_NAMES = (".parquet", ".pq")
+OTHER_ROWS = (
+    "The chunks must be the same whenever they are read: chunk {number} (rows {first} to {last}) now holds others, or "
+    "in another order. A callable must begin anew each time, with the same seed if it draws, and a query needs "
+    "ORDER BY."
+)
 
 
 class Chunk(NamedTuple):
@@ -259,6 +265,48 @@ def _of_callable(source: Callable[[], Iterable[Any]]) -> Iterable[Any]:
     if not hasattr(given, "__iter__"):
         raise TypeError(f"the callable of Chunks must give an iterable of chunks, got {type(given).__name__}.")
     return given
+
+
+class Readings:
+    """Readings of the same rows, each compared with the first, however they are divided into chunks.
+
+    A reading gives (X, y) or (X, y, sample_weight) of each chunk, as arrays.
+    """
+
+    def __init__(self) -> None:
+        self._ends: list[tuple[int, tuple[int, ...]]] = [(0, (0, 0, 0))]  # rows so far, and the keys of each column
+
+    def add(self, *columns: Any) -> None:
+        """Go on with the first reading."""
+        n_rows, before = self._ends[-1]
+        self._ends.append((n_rows + len(columns[1]), _keys(columns, before)))
+
+    def compared(self, chunks: Iterable[tuple[int, tuple[Any, ...]]]) -> Iterator[Any]:
+        """X of each chunk, whose number comes with it.
+
+        Raises
+        ------
+        ValueError
+            Where rows differ from those of the first reading.
+        """
+        n_rows, place, keys = 0, 1, self._ends[0][1]
+        for number, columns in chunks:
+            begin, last = n_rows, n_rows + len(columns[1])
+            while n_rows < last and place < len(self._ends):
+                end, expected = self._ends[place]
+                part = slice(n_rows - begin, min(end, last) - begin)
+                keys, n_rows = _keys([column[part] for column in columns], keys), min(end, last)
+                if n_rows == end:
+                    if keys != expected:
+                        raise ValueError(OTHER_ROWS.format(number=number, first=begin, last=last - 1))
+                    place += 1
+            n_rows = last
+            yield columns[0]
+
+
+def _keys(columns: Sequence[Any], before: tuple[int, ...]) -> tuple[int, ...]:
+    """Of each column, going on from those of the rows before."""
+    return tuple(running_key(column, key) for column, key in zip(columns, before, strict=False))
 
 
 def gathered_labels(parts: Iterable[Labels]) -> CodedLabels:

@@ -1,9 +1,10 @@
 """What a fit did with every column of a table, and which columns look wrong: constants, identifiers, the target.
 
-A column is taken for an identifier if no two rows have the same value and it holds text, or whole numbers that are a
-row number: each one more, or one less, than that of the row before. It is taken for the target if its values and the
-classes are one to one. With fewer than 100 rows either may be chance, and nothing is said. Text whose values are all
-numbers may have been meant as numbers, unless one begins with 0 as codes do.
+A column is taken for an identifier if nearly every row has a category of its own, or if it holds whole numbers that are
+a row number: each one more, or one less, than that of the row before. Such categories are said to be words if most have
+spaces. A column is taken for the target if its values and the classes are one to one. With fewer than 100 rows either
+may be chance, and nothing is said. Text whose values are all numbers may have been meant as numbers, unless one begins
+with 0 as codes do.
 """
 
 from __future__ import annotations
@@ -26,10 +27,14 @@ GLANCE = 1000  # rows that are looked at before all are
 SHOWN_COLUMNS = 60  # lines of a printed report
 WARNED_COLUMNS = 10  # that a warning names
 NAME_LETTERS = 30  # of a column's name there
+OWN_SHARE = 0.9  # of the rows, with a value of their own, from which on a column is said to hold such values
 ONE_VALUE, IDENTIFIER, TARGET, AS_TEXT = "constant", "identifier?", "the target?", "numbers as text?"
+AS_WORDS = "words?"
 ADVICE = {
     ONE_VALUE: "one value, which says nothing",
-    IDENTIFIER: "another value in each row, as identifiers have, which says nothing of new rows",
+    IDENTIFIER: "another value in nearly each row, as identifiers have, which says nothing of new rows",
+    AS_WORDS: "another text in nearly each row, of which nothing is learnt: make columns of its words, as "
+    "scikit-learn's TfidfVectorizer does in a pipeline",
     TARGET: "a value for each class: it may be the target under another name, which new rows lack",
     AS_TEXT: "numbers written as text, taken for categories",
 }
@@ -87,7 +92,7 @@ class ColumnFacts(NamedTuple):
 
 
 def described_columns(table: Any, X: np.ndarray, y: Labels, categories: Categories) -> list[ColumnFacts]:
-    """A line for each column.
+    """A line for each column, without what it became.
 
     Parameters
     ----------
@@ -97,7 +102,7 @@ def described_columns(table: Any, X: np.ndarray, y: Labels, categories: Categori
         Its numbers, and codes of categories.
     y : ndarray of shape (n,)
     categories : Categories
-        As they were learnt.
+        Whose codes these are.
     """
     frame = Frame.of(table)
     assert frame is not None
@@ -112,8 +117,18 @@ def described_columns(table: Any, X: np.ndarray, y: Labels, categories: Categori
         kind = role if category is None else f"ordered {CATEGORICAL}" if category.ordered else CATEGORICAL
         n_values = None if category is None else len(np.unique(cells[~missing]))
         remark = _remark(cells, missing, codes, category, role)
-        found.append(ColumnFacts(str(name), kind, n_values, int(missing.sum()), _became(category, role), remark))
+        found.append(ColumnFacts(str(name), kind, n_values, int(missing.sum()), "", remark))
     return found
+
+
+def with_forms(columns: Sequence[ColumnFacts], categories: Categories) -> list[ColumnFacts]:
+    """The lines with what the columns became, as categories were learnt."""
+    of_position = {column.position: column for column in categories.columns}
+    day_columns = dict(categories.day_columns)
+    return [
+        column._replace(became=_became(of_position.get(j), day_columns.get(j, NUMBER)))
+        for j, column in enumerate(columns)
+    ]
 
 
 def _became(category: Category | None, role: str) -> str:
@@ -136,11 +151,16 @@ def _remark(
         return ONE_VALUE
     if len(there) < SAID_FROM_ROWS:
         return ""
-    if role not in DAY_ROLES and _is_identifier(there, category is not None):
+    if category is not None and not category.ordered and (named := _as_names(there, category.values)):
+        return named
+    if category is None and role not in DAY_ROLES and _counts_rows(there):
         return IDENTIFIER
     if _is_target(np.nan_to_num(cells, nan=np.inf), classes):
         return TARGET
-    return AS_TEXT if category is not None and all(map(_is_number_as_text, category.values)) else ""
+    if category is None:
+        return ""
+    held = (category.values[int(code)] for code in np.unique(there))
+    return AS_TEXT if all(map(_is_number_as_text, held)) else ""
 
 
 def _is_number_as_text(value: Any) -> bool:
@@ -148,10 +168,16 @@ def _is_number_as_text(value: Any) -> bool:
     return isinstance(value, str) and PLAIN_NUMBER.fullmatch(value.strip()) is not None
 
 
-def _is_identifier(cells: np.ndarray, is_category: bool) -> bool:
-    """Whether no two rows have the same value: of categories, or of numbers that count the rows."""
-    if is_category:
-        return len(np.unique(cells[:GLANCE])) == min(GLANCE, len(cells)) and len(np.unique(cells)) == len(cells)
+def _as_names(codes: np.ndarray, values: Sequence[Any]) -> str:
+    """What is said of categories of which nearly every row has one of its own."""
+    own = np.flatnonzero(np.bincount(codes.astype(np.int64), minlength=len(values)) == 1)
+    if len(own) < OWN_SHARE * len(codes):
+        return ""
+    return AS_WORDS if np.mean([" " in str(values[code]).strip() for code in own.tolist()]) > 0.5 else IDENTIFIER
+
+
+def _counts_rows(cells: np.ndarray) -> bool:
+    """Whether numbers count the rows, up or down."""
     steps = np.diff(cells[:GLANCE].astype(np.float64))
     return bool(abs(steps[0]) == 1.0 and (steps == steps[0]).all() and (np.diff(cells) == steps[0]).all())
 

@@ -1,15 +1,17 @@
-"""A random number for each row that depends on nothing but its cells: where the order of the rows must not matter."""
+"""Random numbers that depend on cells alone: of each row, where the order must not matter, or of all in their order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from minrisk._typing import FloatArray, Keys
 
+KEYED_CELLS = 1 << 17  # at a time, 1 MB of numbers
 MIXER = np.uint64(0xBF58476D1CE4E5B9)  # splitmix64's first factor
 
 
@@ -90,3 +92,20 @@ def first_of_equals(*sorted_columns: np.ndarray) -> npt.NDArray[np.bool_]:
     first = np.ones(len(sorted_columns[0]), dtype=np.bool_)
     first[1:] = np.any([column[1:] != column[:-1] for column in sorted_columns], axis=0)
     return first
+
+
+def running_key(cells: Any, before: int = 0) -> int:
+    """A number that the cells of an array or frame give, going on from that of the rows before them.
+
+    Other cells, or the same in another order, seldom give the same one.
+    """
+    cells = np.asarray(cells)
+    height = max(1, KEYED_CELLS * len(cells) // max(1, cells.size))
+    for first in range(0, len(cells), height):
+        part = cells[first : first + height]
+        if cells.dtype.kind in "biuf":
+            before = crc32(np.ascontiguousarray(part, dtype=np.float64).data, before)
+        else:
+            texts = "".join(f"{cell}\0" for cell in part.ravel().tolist())
+            before = crc32(texts.encode(errors="surrogatepass"), before)
+    return before

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import uuid4
 
-from minrisk.rows.remote.placed import Part, PlacedRows
+from minrisk.rows.dask.cluster import gathered
+from minrisk.rows.remote.placed import Part, PlacedRows, Seal, check_same
 from minrisk.rows.remote.replica import Shard
 
 FAN_IN = 16  # results that are reduced in one task, or brought to the client
@@ -22,19 +23,20 @@ class DaskEngine:
     client : distributed.Client
     parts : sequence of Future
         Of `Part`.
-    sizes : sequence of int
-        Rows of each.
+    seals : sequence of Seal
+        Of each.
     n_threads : int
         Of each shard.
     """
 
-    def __init__(self, client: Any, parts: Sequence[Any], sizes: Sequence[int], n_threads: int = 1) -> None:
+    def __init__(self, client: Any, parts: Sequence[Any], seals: Sequence[Seal], n_threads: int = 1) -> None:
         self._client = client
-        firsts, n_rows = [0, *itertools.accumulate(sizes)][:-1], sum(sizes)
+        *firsts, n_rows = itertools.accumulate((seal.n_rows for seal in seals), initial=0)
         groups, self._homes = self._groups(parts)
         self._shards = [
             client.submit(
-                made_shard, number, n_rows, n_threads, [firsts[p] for p in group], [parts[p] for p in group],
+                made_shard, number, n_rows, n_threads, [firsts[p] for p in group], [seals[p] for p in group],
+                [parts[p] for p in group],
                 pure=False, workers=home or None, allow_other_workers=bool(home),
             )
             for number, (group, home) in enumerate(zip(groups, self._homes, strict=True))
@@ -86,7 +88,7 @@ class DaskEngine:
         while len(futures) > FAN_IN:
             groups = [futures[g : g + FAN_IN] for g in range(0, len(futures), FAN_IN)]
             futures = [self._client.submit(function, group, pure=False) for group in groups]
-        found = self._client.gather(futures)
+        found = gathered(self._client, futures)
         return found[0] if len(found) == 1 else function(found)
 
     def close(self) -> None:
@@ -94,6 +96,9 @@ class DaskEngine:
         self._shards = []
 
 
-def made_shard(number: int, n_rows: int, n_threads: int, firsts: Sequence[int], parts: Sequence[Part]) -> Shard:
-    """The rows of some partitions."""
+def made_shard(
+    number: int, n_rows: int, n_threads: int, firsts: Sequence[int], seals: Sequence[Seal], parts: Sequence[Part]
+) -> Shard:
+    """The rows of some partitions, as they were when these were checked."""
+    check_same(parts, seals)
     return Shard(PlacedRows(parts, firsts, n_rows), number, n_threads)

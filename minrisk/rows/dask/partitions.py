@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from minrisk.data.partitioned import is_partitioned
+from minrisk.rows.dask.cluster import check_workers, gathered
 from minrisk.rows.dask.engine import DaskEngine
+from minrisk.rows.remote.placed import Seal
 
 NO_CLIENT = "X is a Dask collection, which is fitted on a cluster: make a dask.distributed.Client first."
 ASYNCHRONOUS = (
@@ -50,12 +52,15 @@ def check_table(X: Any) -> None:
 
 
 def delayed_parts(X: Any) -> list[Any]:
-    """A delayed array or frame for each partition, whole rows of it."""
+    """A delayed array or frame for each partition, whole rows of it.
+
+    Graphs stay as they are: optimised apart, X and y would each compute what both are made of.
+    """
     if hasattr(X, "rechunk"):
         if any(n > 1 for n in X.numblocks[1:]):
             X = X.rechunk({axis: -1 for axis in range(1, X.ndim)})
-        return list(X.to_delayed().ravel())
-    return list(X.to_delayed())
+        return list(X.to_delayed(optimize_graph=False).ravel())
+    return list(X.to_delayed(optimize_graph=False))
 
 
 def aligned(name: str, column: Any, X: Any, n_parts: int) -> list[Any]:
@@ -93,6 +98,7 @@ class DaskPartitions:
     def __init__(self, X: Any, y: Any, weight: Any, cost: Any) -> None:
         check_table(X)
         self._client, parts = client_of(), delayed_parts(X)
+        check_workers(self._client)
         if y is None:
             raise ValueError("y must have a label for each row of X, got None.")
         named = ("y", y), ("sample_weight", weight), ("cost", cost)
@@ -106,15 +112,15 @@ class DaskPartitions:
         both = self._client.compute([asked(number, *own) for number, own in enumerate(columns)])
         del self._columns
         rows, facts = (self._client.map(part, both, pure=False) for part in (_first, _second))
-        return rows, self._client.gather(facts)
+        return rows, gathered(self._client, facts)
 
-    def engine(self, parts: Sequence[Any], sizes: Sequence[int], n_threads: int) -> DaskEngine:
+    def engine(self, parts: Sequence[Any], seals: Sequence[Seal], n_threads: int) -> DaskEngine:
         """Shards of them."""
-        return DaskEngine(self._client, parts, sizes, n_threads)
+        return DaskEngine(self._client, parts, seals, n_threads)
 
     def whole(self, function: Callable[[Sequence[Any]], Any], parts: Sequence[Any]) -> Any:
         """function(the parts), as one task."""
-        return self._client.submit(function, list(parts), pure=False).result()
+        return gathered(self._client, [self._client.submit(function, list(parts), pure=False)])[0]
 
 
 def _first(both: tuple[Any, Any]) -> Any:

@@ -13,7 +13,7 @@ from minrisk._workers import Workers
 from minrisk.costs.class_weights import weighted_by_class
 from minrisk.costs.units import AvoidableCosts, relative_weights
 from minrisk.data.binning import QUANTILE_ROWS, Binner, fit_binner
-from minrisk.data.row_keys import numbered_keys, odd_numbers, row_keys
+from minrisk.data.row_keys import numbered_keys, odd_numbers, row_keys, running_key
 from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts, RowCosts
@@ -28,6 +28,38 @@ class Part(NamedTuple):
     y: Labels  # (m,)
     weight: FloatArray | None = None  # (m,)
     cost: Any = None  # (m, D) or (m, K, D), or a frame of (m, D)
+
+
+class Seal(NamedTuple):
+    """What a part was when it was first read."""
+
+    number: int  # of the partition
+    n_rows: int
+    key: int
+
+    @classmethod
+    def of(cls, number: int, part: Part) -> Seal:
+        """Of what is read."""
+        key = 0
+        for column in part:
+            key = key if column is None else running_key(column, key)
+        return cls(number, len(part.y), key)
+
+
+def check_same(parts: Sequence[Part], seals: Sequence[Seal]) -> None:
+    """Refuse parts that are not what they were.
+
+    Raises
+    ------
+    ValueError
+        If one was computed again, as after the loss of a worker, and its rows are others or in another order.
+    """
+    for part, seal in zip(parts, seals, strict=True):
+        if Seal.of(seal.number, part) != seal:
+            raise ValueError(
+                f"partition {seal.number} was computed again and has other rows, or in another order: make it the same "
+                "each time, with the same seed if it draws and ORDER BY in a query, or persist X and y before the fit."
+            )
 
 
 class ClassFactors(NamedTuple):

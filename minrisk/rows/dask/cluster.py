@@ -1,0 +1,102 @@
+"""What goes wrong with a cluster, in a sentence that says what to do."""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from typing import Any
+
+ASKED_SECONDS = 20.0  # after which a wait for answers is interrupted, to see whether anybody can give them
+ALONE_SECONDS = 300.0  # without any worker, which may be on its way, until a fit ends
+CARRIERS = ("distributed", "tornado", "asyncio", "concurrent")  # packages that carry messages: no task is theirs
+SHORT_OF_MEMORY = (
+    "workers that held the same rows were lost several times, as they are where memory is short: give them more "
+    "memory, or make more workers."
+)
+LOST = "the cluster does not answer any more, as its scheduler or the network is gone: start it again and fit anew."
+ALONE = "the cluster has had no workers for {minutes:.0f} minutes: start some and fit anew."
+
+
+class ClusterError(RuntimeError):
+    """Error of a cluster that cannot do what it is asked, or is gone."""
+
+
+def check_workers(client: Any) -> None:
+    """Refuse workers that would compute something else than what is computed here.
+
+    Raises
+    ------
+    ClusterError
+        If one has another version of minrisk, or none.
+    """
+    import minrisk
+
+    found = client.get_versions(packages=["minrisk"])["workers"]
+    others = {str(own["packages"].get("minrisk")) for own in found.values()} - {minrisk.__version__}
+    if others:
+        have = "lack it" if others == {"None"} else f"have {', '.join(sorted(others))}"
+        raise ClusterError(
+            f"all workers need minrisk {minrisk.__version__}, as it is here, but some {have}: install it there."
+        )
+
+
+def gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
+    """What tasks have given.
+
+    Raises
+    ------
+    ClusterError
+        If there are no workers for long.
+    """
+    import distributed
+
+    wait: Any = distributed.wait
+    seen = time.monotonic()
+    while True:
+        try:
+            wait(futures, timeout=ASKED_SECONDS)
+            break
+        except TimeoutError:
+            now = time.monotonic()
+            seen = now if client.nthreads() else seen
+            if now - seen > ALONE_SECONDS:
+                raise ClusterError(ALONE.format(minutes=(now - seen) / 60.0)) from None
+    found: list[Any] = client.gather(list(futures))
+    return found
+
+
+@contextmanager
+def in_words() -> Iterator[None]:
+    """Say what has happened to a cluster in a sentence.
+
+    Raises
+    ------
+    ClusterError
+        For what distributed raises where workers are lost again and again, or the scheduler is.
+    """
+    try:
+        yield
+    except Exception as error:
+        told = _told(error)
+        if told is None:
+            raise
+        raise ClusterError(told) from None
+
+
+def _told(error: Exception) -> str | None:
+    """What to say of an error; None: it says enough, or has nothing to do with a cluster."""
+    if "distributed" not in sys.modules or isinstance(error, ClusterError):
+        return None
+    from distributed.comm.core import CommClosedError
+    from distributed.scheduler import KilledWorker
+
+    if isinstance(error, KilledWorker):
+        return SHORT_OF_MEMORY
+    *_, innermost = traceback.walk_tb(error.__traceback__)
+    name = str(innermost[0].f_globals.get("__name__"))
+    by_client = isinstance(error, (OSError, RuntimeError)) and name.partition(".")[0] in CARRIERS
+    return LOST if by_client or isinstance(error, (CancelledError, CommClosedError)) else None
