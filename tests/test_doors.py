@@ -142,3 +142,16 @@ def test_lists_beside_a_text_table_are_refused(tmp_path):
     told = refused("fit", tmp_path / "0.parquet", tmp_path / "1.csv", "--target", "y", *FEW, "--out", tmp_path / "m")
     assert "column 'c' holds lists, structures or bytes in" in told
     assert "column 'c'" in refused("fit", tmp_path / "0.parquet", "--target", "y", "--numeric", "c", *FEW, "--out", tmp_path / "m")
+
+
+@pytest.mark.parametrize("cells", [pd.Series(K), gaps(pd.array(2**53 + K, dtype="Int64")), gaps(K + 1.0), pd.Series(NAMES[K])], ids=["whole", "large", "floats", "texts"])
+def test_named_categories_are_those_of_python(tmp_path, cells):
+    path, model, own = tmp_path / "t.parquet", tmp_path / "m", tmp_path / "own"
+    pd.DataFrame({"x": K % 2 + 0.5, "c": cells, "y": K}).to_parquet(path)
+    frame = pd.read_parquet(path)
+    expected = minrisk.REBELClassifier(n_estimators=3, random_state=0, categorical_features=["c"]).fit(frame[["x", "c"]], frame["y"])
+    expected.target_name_ = "y"
+    minrisk.save(expected, own)
+    run("fit", path, "--target", "y", "--categorical", "c", *FEW, "--out", model)
+    assert model.read_bytes() == own.read_bytes()
+    assert run("predict", own, path).split()[1:] == [str(label) for label in minrisk.load(model).predict(frame[["x", "c"]])]
