@@ -167,7 +167,7 @@ def large(estimator, times):
     vectors = RoundedVectors.of(rng.normal(size=(packed.vector_offsets[-1], len(model.intercept))), -12)
     made = pickle.loads(pickle.dumps(estimator))
     packed, vectors = by_levels(replace(packed, gain=packed.gain.astype(np.float32)), vectors)
-    made.model_ = replace(model, packed=packed, vectors=vectors)
+    made.model_ = replace(model, packed=packed, vectors=vectors, cascade=None)
     made.n_iter_ = len(made.model_)
     made.train_loss_ = np.zeros(made.n_iter_ + 1)
     return made

@@ -36,7 +36,7 @@ from minrisk.io.header import LETTER_BYTES, RUN_PARAMETERS, SAID_OF_DATA, room_o
 from minrisk.io.labels import costs_out, labels_out, room_of_labels
 from minrisk.io.packed_trees import room_of_trees, stored
 from minrisk.io.planes import SIGNED, Planes
-from minrisk.io.restore import check_scores, restore, room_of_mantissas
+from minrisk.io.restore import check_scores, check_stages, restore, room_of_mantissas
 from minrisk.io.schema import GROUPS, REGRESSION, Contents, check_range
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.node_order import by_levels
@@ -109,6 +109,7 @@ def save(estimator: BoostedClassifier, path: str | Path) -> None:
     header, arrays = _parts(estimator)
     with write_beside(path) as beside, open(beside, "r+b") as file, _loadable():
         _write(file, header, arrays)
+        check_stages(estimator.model_)
         check_scores(estimator.model_)
 
 

@@ -105,6 +105,7 @@ def _model(contents: Contents) -> AdditiveModel:
         float(header["temperature"]), projection, smooth, contents.get("corrected"), _decoder(contents),
         _cascade(contents),
     )  # fmt: skip
+    check_stages(model)
     check_scores(model)
     return model
 
@@ -135,8 +136,6 @@ def _cascade(contents: Contents) -> Cascade | None:
     if "early decisions" not in contents.groups:
         return None
     cascade = Cascade(*_parts(contents, "early decisions"))
-    if not np.array_equal(cascade.rounds, stage_rounds(contents.sizes["rounds"])):
-        raise ValueError("its early decisions must be made after the rounds at which a fit looks at them.")
     if np.any(cascade.excess[1:] <= cascade.excess[:-1]):
         raise ValueError("what its early decisions may give away must stand in order.")
     return cascade
@@ -148,6 +147,12 @@ def _decoder(contents: Contents) -> Decoder | None:
         return None
     words = np.where(contents["code"], 1, -1).astype(np.int8)
     return Decoder(words, contents.header["facts"]["decoding"])
+
+
+def check_stages(model: AdditiveModel) -> None:
+    """Refuse early decisions where a fit makes none: a prediction has bounds for all pairs of scores at each stage."""
+    if model.cascade is not None and not np.array_equal(model.cascade.rounds, stage_rounds(len(model))):
+        raise ValueError("its early decisions must be made after the rounds at which a fit looks at them.")
 
 
 def check_scores(model: AdditiveModel) -> None:
