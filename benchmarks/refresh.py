@@ -21,7 +21,7 @@ from minrisk import MinRiskClassifier
 
 MADE = ("satimage", "pendigits")
 NEW_ROWS = (100, 300, 1000)
-SEEDS = 3
+SEEDS = 1
 FITTED, JUDGED = 6000, 3000  # rows of the fit, and that judge, at most
 MOVED = 0.4  # standard deviations of a feature, by which it is measured otherwise
 

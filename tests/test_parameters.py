@@ -473,11 +473,6 @@ def test_what_may_change_may_change(wine):
     assert model.fit(X, y).n_iter_ == 6
 
 
-def test_minrisk_says_that_it_has_no_warm_start():
-    with pytest.raises(ValueError, match="Invalid parameter 'warm_start' for estimator MinRiskClassifier"):
-        MinRiskClassifier().set_params(warm_start=True)
-
-
 def test_every_rule_is_of_a_parameter():
     for algorithm in ALGORITHMS:
         parameters = algorithm().get_params()

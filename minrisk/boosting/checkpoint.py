@@ -109,9 +109,9 @@ class Run:
                 state = _under(self._found, f"{number} ")
                 _check_seen(state, n_rounds, rows.n_scores, whole=number == 0)
                 monitor.restore(state)
-        self._found = None
         self.follow(progress, seen)
         self._set_mark()
+        self._found = None  # at last: another thread may write in the meantime
         return progress
 
     def follow(self, progress: Progress, seen: Sequence[Stateful] = ()) -> list[Monitor]:
