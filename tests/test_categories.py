@@ -35,7 +35,8 @@ from minrisk import (
     load,
     save,
 )
-from minrisk.data.categories import PRIOR, Categories, _Turns
+from minrisk.data import categories as module
+from minrisk.data.categories import PRIOR, Categories
 from minrisk.data.frames import Frame
 from tests.forging import changed
 
@@ -109,7 +110,9 @@ def test_a_frame_without_categories_is_left_alone():
 
 @pytest.mark.parametrize("weights", ["counts", "any"])
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
-def test_shares_are_those_of_rows_before(n_classes, weights):
+def test_shares_are_those_of_rows_before(n_classes, weights, monkeypatch):
+    seen, shares = [], module._shares
+    monkeypatch.setattr(module, "_shares", lambda *given: seen.append(given[-1]) or shares(*given))
     rng = np.random.default_rng(1)
     n, weight = 200, rng.integers(0, 4, 200) * (1.0 if weights == "counts" else rng.random(200))
     values, other = rng.integers(0, 12, n), np.round(rng.normal(size=n))
@@ -119,7 +122,7 @@ def test_shares_are_those_of_rows_before(n_classes, weights):
     categories, numbers = learnt(X, y, weight)
     code = np.argsort([int(value) for value in categories.columns[0].values])  # of each value
     codes = np.c_[code[values].astype(float), other]
-    order = _Turns.of(codes, y, weight, None).rows
+    order = seen[0].rows
     assert sorted(order) == np.flatnonzero(weight).tolist()
 
     def share(value, k, rows):
@@ -507,3 +510,15 @@ def test_of_values_of_one_row_nothing_is_learnt(beside, monkeypatch):
     with pytest.warns(DataWarning, match="has not seen"):
         other = model.predict_proba(X.assign(name="another"))
     np.testing.assert_allclose(model.predict_proba(X), other, rtol=1e-12)
+
+
+def test_a_row_of_nearly_no_weight_is_told_and_tells_nothing():
+    """Neither the turns of the others nor their codes change."""
+    rng, n = np.random.default_rng(0), 600
+    X, y = pd.DataFrame({"town": [f"t{k}" for k in rng.integers(0, 40, n)], "age": rng.normal(size=n)}), rng.integers(0, 3, n)
+    weight = rng.uniform(0.5, 2, n)
+    before = learnt(X, y, weight)[1]
+    more = pd.concat([X, pd.DataFrame({"town": ["t3"], "age": [0.5]})], ignore_index=True)
+    after = learnt(more, np.append(y, 0), np.append(weight, 1e-9))[1][:n]
+    np.testing.assert_allclose(after, before, rtol=1e-6)
+    np.testing.assert_allclose(learnt(X, y, weight * (1 + 1e-7 * (np.arange(n) % 3)))[1], before, rtol=1e-6)

@@ -279,12 +279,13 @@ class Categories:
         label, columns, added, turns = np.zeros(len(y), dtype=np.int64), list[Category](), list[AddedColumns](), None
         unknown: list[tuple[IntArray, int]] = []  # rows and column of the first cell of each value
         label[weight > 0] = np.unique(y[weight > 0], return_inverse=True)[1]
-        for column in _arranged(self._of_rows(X, weight), X, label, weight, names):
+        arranged, key = _arranged(self._of_rows(X, weight), X, label, weight, names)
+        for column in arranged:
             rows, n_values = column.rows(X[:, column.position]), len(column.values)
             if column.ordered or n_values <= FEW_VALUES:
                 table, own = np.eye(n_values + 1, 0 if column.ordered or n_values == 2 else n_values), None
             else:
-                turns = turns or _Turns.of(X, label, weight, names, group)
+                turns = turns or _Turns.of(X, key, label, weight, names, group)
                 table, own, new = _shares(rows, n_values + 1, label, turns)
                 unknown.append((new, column.position))
             columns.append(replace(column, table=table))
@@ -415,36 +416,39 @@ class _Turns(NamedTuple):
 
     @classmethod
     def of(
-        cls, X: np.ndarray, label: IntArray, weight: FloatArray, names: Sequence[Any] | None,
+        cls, X: np.ndarray, key: Keys, label: IntArray, weight: FloatArray, names: Sequence[Any] | None,
         group: IntArray | None = None,
     ) -> Self:  # fmt: skip
-        """Of rows of codes and numbers (n, d).
+        """Of rows of codes and numbers (n, d), and their keys (n,), which no code decides.
 
         The order depends on what rows hold and on nothing else. Of rows that are equal each has a turn of its own: new
         rows may repeat them as well.
         """
         rows = np.flatnonzero(weight > 0)
-        label, weight = label[rows], weight[rows]
-        key = _keys_by_name(lambda j: X[rows, j], X.shape[1], names)
-        key = numbered_keys(key + _content(label, key, weight)[label], 0)  # of the class: its number says nothing
+        label, weight, key = label[rows], weight[rows], key[rows]
+        by_code = _keys_by_name(lambda j: X[rows, j], X.shape[1], names)
+        of_class = _content(label, key, weight)[label]  # its number says nothing
         together = np.arange(len(rows)) if group is None else np.unique(group[rows], return_inverse=True)[1]
         if 1 < int(together.max(initial=0)) + 1 < len(rows):
             turn = _content(together, key, weight)[together]
         else:
             together = np.arange(len(rows))
-            order = np.lexsort((weight, key))
+            order = np.lexsort((weight, of_class, by_code, key))
             begin = np.flatnonzero(first_of_equals(key[order]))
             before = np.arange(len(order)) - np.repeat(begin, np.diff(begin, append=len(order)))
             turn = np.empty(len(rows), dtype=np.uint64)
             turn[order] = numbered_keys(key[order] + before.astype(np.uint64), 0)
-        order = np.lexsort((key, together, turn))
+        ties = [_content(together, numbered_keys(own + of_class, 0), weight)[together] for own in (by_code, key)]
+        order = np.lexsort((of_class, by_code, together, *ties, turn))
         return cls(rows[order], together[order], weight[order])
 
 
 def _arranged(
     columns: Sequence[Category], X: np.ndarray, label: IntArray, weight: FloatArray, names: Sequence[Any] | None
-) -> list[Category]:
-    """Columns whose unordered values stand as training rows say; X then has their codes.
+) -> tuple[list[Category], Keys]:
+    """Columns whose unordered values stand as training rows say; X then has their codes. And keys of rows, (n,).
+
+    Keys tell categories by how often they occur.
 
     Parameters
     ----------
@@ -458,38 +462,48 @@ def _arranged(
     """
     free = {c.position: c for c in columns if not (c.ordered or _are_truths(c.values))}
     if not free:
-        return list(columns)
-    there = weight > 0
-    each, mass = np.ones(np.count_nonzero(there)), dict[int, FloatArray]()
-    # of many values, rows count alike: where classes differ by weight, that of a value's few rows would tell theirs
-    counted = {j: weight[there] if len(column.values) <= FEW_VALUES else each for j, column in free.items()}
-    for j, column in free.items():
-        rows = column.rows(X[:, j])[there]
-        mass[j] = np.asarray(np.bincount(rows, counted[j], len(column.values) + 1), dtype=np.float64)
+        return list(columns), _keys_by_name(lambda j: X[:, j], X.shape[1], names)
+    there, mass, keys = weight > 0, dict[int, FloatArray](), list[Keys]()
+    # of many values, rows of all classes count alike: that of a value's few rows would tell their class
+    alike = _as_rows(label[there], weight[there])
+    counted = {j: weight[there] if len(column.values) <= FEW_VALUES else alike for j, column in free.items()}
+    # the class tells no key, by which codes are parted; by weights, which hardly change, rows stand in turns
+    for count in (dict.fromkeys(free, weight[there]), counted):
+        for j, column in free.items():
+            rows = column.rows(X[:, j])[there]
+            mass[j] = np.asarray(np.bincount(rows, count[j], len(column.values) + 1), dtype=np.float64)
 
-    def nameless(j: int) -> FloatArray:
-        """A column whose categories are how often they occur, which says what they are without a name."""
-        cells: FloatArray = X[:, j]
-        return _alike(mass[j])[free[j].rows(cells)] if j in free else cells
+        def nameless(j: int) -> FloatArray:
+            """A column whose categories are how often they occur, which says what they are without a name."""
+            cells: FloatArray = X[:, j]
+            return _alike(mass[j])[free[j].rows(cells)] if j in free else cells
 
-    key = _keys_by_name(nameless, X.shape[1], names)[there]  # without the class, which codes must not tell
-    found = []
+        keys.append(_keys_by_name(nameless, X.shape[1], names))
+    by_weight, key = keys
+    arranged = []
     for column in columns:
         j = column.position
         if j in free:
             rows, n_values = column.rows(X[:, j]), len(column.values)
-            content = _content(rows[there], key, counted[j], n_values)[:n_values]
+            content = _content(rows[there], key[there], counted[j], n_values)[:n_values]
             order = np.lexsort((content, _alike(mass[j][:n_values])))
             X[:, j] = np.append(np.argsort(order), np.nan)[rows]
             column = replace(column, values=tuple(column.values[v] for v in order))
-        found.append(column)
-    return found
+        arranged.append(column)
+    return arranged, by_weight
 
 
 def _keys_by_name(cells: Callable[[int], FloatArray], n_features: int, names: Sequence[Any] | None) -> Keys:
     """Keys of rows whose columns these are, in whatever order the columns stand; the same in every fit."""
     by_name = sorted(range(n_features), key=lambda j: j if names is None else str(names[j]))
     return row_keys(map(cells, by_name), odd_numbers(np.random.default_rng(0), n_features))
+
+
+def _as_rows(label: IntArray, weight: FloatArray) -> FloatArray:
+    """Count rows, (n,): as 1, or less if they weigh less than others of the class: (sum w / sum w^1/2)^2."""
+    root = np.sqrt(weight)
+    usual = (np.bincount(label, weight) / np.maximum(np.bincount(label, root), np.finfo(np.float64).tiny)) ** 2
+    return np.minimum(1.0, weight / usual[label])
 
 
 def _are_truths(values: tuple[Any, ...]) -> bool:
