@@ -40,7 +40,7 @@ from minrisk.io.model_file import save as save_model
 from minrisk.rows.dask.engine import FAN_IN, DaskEngine
 from minrisk.rows.remote.driver import combined
 from minrisk.rows.remote.log import Contribution
-from minrisk.rows.remote.placed import Part
+from minrisk.rows.remote.placed import Part, Seal
 
 PARTS = ("overhead", "bytes", "simulation", "peers")
 OVERHEAD = ((Size(100_000, 10, 5), 15), (Size(1_000_000, 10, 5), 12), (Size(10_000_000, 10, 5), 7))  # and rounds
@@ -331,7 +331,7 @@ def one_exchange(client: Any, n_shards: int, told: int, answered: int, times: in
     clock, found, workers = Clock(client), [], list(client.nthreads())
     parts = [client.submit(some_part, p, pure=False, workers=workers[p % len(workers)]) for p in range(n_shards)]
     distributed.wait(parts)
-    engine = DaskEngine(client, parts, [1] * n_shards)
+    engine = DaskEngine(client, parts, [Seal.of(number, some_part(number)) for number in range(n_shards)])
     assert engine.n_shards == n_shards
     for _ in range(times):
         before, blob = clock.now(), np.zeros(told // 8)

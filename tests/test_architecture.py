@@ -92,7 +92,7 @@ def test_no_module_imports_itself_by_way_of_others():
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_and_functions_are_small(path):
     source = path.read_text()
-    assert source.count("\n") <= 600
+    assert source.count("\n") <= 700
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef):
             body = node.body[1:] if ast.get_docstring(node) else node.body

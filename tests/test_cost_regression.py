@@ -159,7 +159,7 @@ def test_costs_take_less_time_than_the_rest_of_a_fit(monkeypatch):
     from minrisk.ensemble.kinds.plain import TreeMember
 
     made = []
-    monkeypatch.setattr(cost_regression, "TreeMember", lambda *given: made.append(TreeMember(*given)) or made[-1])
+    monkeypatch.setattr(cost_regression, "TreeMember", lambda *given, **named: made.append(TreeMember(*given, **named)) or made[-1])
     X, y, _, rows = amounts(600)
     MinRiskClassifier(random_state=0, pool=False).fit(X, y, cost=rows)
     assert sum(len(member.progress.trees) for member in made) <= 5 * 120

@@ -78,13 +78,13 @@ def test_a_long_text_in_every_row_is_read_once(tmp_path):
         table = pa.table({"c": column, "x": np.arange(n) / 8, "y": np.arange(n) % 2})
         pq.write_table(table, tmp_path / f"{name}.parquet", store_schema=False, compression="zstd")
     script = """
-import os, resource, sys
+from benchmarks.memory import resident
 from tests.command_line import invoke
 fit = ("--method", "rebel", "--n-estimators", 1, "--n-jobs", 1, "--out", "m")
 print([invoke("fit", f"{name}.parquet", "--target", "y", *fit).exit_code for name in ("text", "bytes", "list", "struct")])
 print(invoke("predict", "m", "text.parquet").exit_code)
 print([invoke("fit", "text.parquet", "--target", "c", *how, *fit).stderr.count("got only 'xxx") for how in ([], ["--bins-in", "."])])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 1 << 20)
+print(resident("VmHWM") < 1 << 30)
 """
     root = str(Path(__file__).parent.parent)
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True)
