@@ -1,4 +1,5 @@
-"""Attacks from outside: forged files, a fuzzer's inputs, malformed tables, sparse matrices, odd arguments, and kills.
+"""Attacks from outside: forged files, a fuzzer's inputs, malformed tables, sparse matrices, sources
+that change, odd arguments, and kills.
 
 Every case gives the right kind of answer or one clear error. The table counts what else came: a crash of the process,
 a hang (more than 5 s of a processor), a warning or an error that is not minrisk's own, a wrong answer. The cases are
@@ -18,7 +19,7 @@ from tests.attacks import FINE, KINDS, attack
 
 CASES = {  # by kind, and how many of them share a process
     "forged files": (24_000, 500), "fuzzing": (95_000, 5_000), "malformed tables": (500, 50),
-    "sparse matrices": (20_000, 5_000), "odd inputs": (4_500, 500), "kills": (70, 10),
+    "sparse matrices": (20_000, 5_000), "changing sources": (2_000, 500), "odd inputs": (4_500, 500), "kills": (70, 10),
     "threads and processes": (97, 97),
 }  # fmt: skip
 QUICK = 2

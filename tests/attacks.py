@@ -58,6 +58,12 @@ def _sparse_matrices(first: int, last: int, folder: Path) -> Iterator[Outcome]:
     return matrices(first, last)
 
 
+def _changing_sources(first: int, last: int, folder: Path) -> Iterator[Outcome]:
+    from tests.changing_sources import outcomes
+
+    return outcomes(first, last)
+
+
 def _kills(first: int, last: int, folder: Path) -> Iterator[Outcome]:
     from tests.kills import kill_at_random
 
@@ -81,7 +87,8 @@ def _ways(first: int, last: int, folder: Path) -> Iterator[Outcome]:
 
 KINDS: dict[str, Callable[[int, int, Path], Iterator[Outcome]]] = {
     "odd inputs": _odd_inputs, "fuzzing": _fuzzing, "forged files": _forged_files,
-    "malformed tables": _malformed_tables, "sparse matrices": _sparse_matrices, "kills": _kills, "threads and processes": _ways,
+    "malformed tables": _malformed_tables, "sparse matrices": _sparse_matrices, "changing sources": _changing_sources,
+    "kills": _kills, "threads and processes": _ways,
 }  # fmt: skip
 
 

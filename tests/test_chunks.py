@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import tracemalloc
 
 import numpy as np
@@ -487,3 +488,11 @@ def test_chunks_may_be_divided_otherwise(monkeypatch):
     model = REBELClassifier(n_estimators=3).fit(Chunks(made))
     np.testing.assert_array_equal(model.decision_function(X), REBELClassifier(n_estimators=3).fit(X, y).decision_function(X))
     assert len(readings) > 2
+
+
+def test_sources_that_change_are_refused():
+    """As many as the environment variable MINRISK_ATTACK_CASES says, 60 else."""
+    from tests.changing_sources import outcomes
+
+    cases = int(os.environ.get("MINRISK_ATTACK_CASES", "60"))
+    assert [found for found in outcomes(0, cases) if found.kind == "wrong"] == []
