@@ -1,8 +1,7 @@
 """Landed figures can be made again to the digit: of each table of the papers the cheapest cells of each method.
 
 A cell stands for the others of its table and method, which the same code has made but for those that
-benchmarks/NOTEBOOK.md lists as older. Seconds are not compared, and MNIST takes too long. What is marked as older is to
-be made again; the mark goes as soon as it is.
+benchmarks/NOTEBOOK.md lists as older. Seconds are not compared, and MNIST takes too long.
 """
 
 import subprocess
@@ -25,14 +24,8 @@ from benchmarks.replicate import (
 )
 
 LANDED = common.RESULTS
-OLDER = pytest.mark.xfail(strict=True, raises=AssertionError, reason="landed before fits changed")
 LOST = {"8af73cf"}  # a commit that was never merged; the 42 lines of costs per row name it
 pytestmark = [pytest.mark.usefixtures("data_folder"), pytest.mark.filterwarnings("ignore")]
-
-
-def marked(names, *older):
-    """The names, some of which have landed before fits changed."""
-    return [pytest.param(name, marks=OLDER if name in older else ()) for name in names]
 
 
 @pytest.fixture
@@ -124,9 +117,7 @@ def test_similarities(figure, name, method):
 
 
 # -- stage-wise MCBoost ------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("method", marked(
-    [method for method in stagewise.METHODS if not method.endswith("_l2")], "multiboost"
-))  # fmt: skip
+@pytest.mark.parametrize("method", [method for method in stagewise.METHODS if not method.endswith("_l2")])
 def test_table_5(method):
     nus = {each: stagewise.chosen(each) for each in stagewise.CHOICES}
     (trial,) = stagewise.trials("V", 0, ["wine"], [method], nus)
@@ -142,7 +133,7 @@ def test_tables_1_to_4(trial):
     same_digits("stagewise_trials", [stagewise.run(trial)], *stagewise.Trial._fields)
 
 
-@pytest.mark.parametrize("method", marked(stagewise.CHOICES, "multiboost"))
+@pytest.mark.parametrize("method", stagewise.CHOICES)
 def test_choice_of_nu(method, fresh, monkeypatch):
     monkeypatch.setitem(stagewise.GRIDS, method, stagewise.GRIDS[method][:1])
     stagewise.choose("wine", method)
