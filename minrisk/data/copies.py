@@ -92,23 +92,22 @@ def are_copies(X: np.ndarray | SparseRows, label: IntArray, d: int) -> bool:
     with np.errstate(over="ignore"):
         key = sums[0].sum(axis=0, dtype=np.uint64)
         of_label = key + mixed(label, odds[d])
-    n_equal = _pairs(key)
-    if n_equal == 0.0:
+    times = _times(key)
+    if times.max(initial=1) == 1:
         return False
-    few = n_equal * np.sqrt(n) > 0.5 * n * (n - 1)  # so few rows would be left that values must be few
+    few = (times - 1).sum() * np.sqrt(n) > n * (n - 1)  # so few rows would be left that values must be few
     if not few and _against_the_law(np.unique(of_label, return_counts=True)[1]):
         return True
     if d * TWIN_ROWS <= DENSE_VALUES:
         first = np.argsort(key, kind="stable")[:TWIN_ROWS]
-        own = _together(np.asarray(X[first])[:, :d], _pairs(key[first]))
+        own = _together(np.asarray(X[first])[:, :d], 0.5 * float((_times(key[first]) - 1).sum()))
         if own.max() + 1 < d:
             block = np.stack([(rng.permutation(own.max() + 1) % COLUMN_BLOCKS)[own] for _ in range(TURNS)])
             sums = _block_sums(X, block, odds)
-    times, alike = _times(key), _times(of_label)
     told, lonely = _told_apart(sums, min(NEAR_SHARE, 0.75 * float(np.mean(times > 1))))
     if not told.any():
         return False
-    own = (alike[told & ~lonely] - 1) / (times[told & ~lonely] - 1)
+    own = (_times(of_label)[told & ~lonely] - 1) / (times[told & ~lonely] - 1)
     return len(own) == 0 or bool(np.mean(own) >= OWN_LABEL)
 
 
@@ -168,12 +167,6 @@ def _block_sums(X: np.ndarray | SparseRows, block: IntArray, odds: Keys) -> Keys
             for own, of_turn in zip(sums, block, strict=True):
                 own[of_turn[j]] += cell
     return sums
-
-
-def _pairs(key: Keys) -> float:
-    """How many pairs of rows have the same key."""
-    times = np.diff(np.flatnonzero(np.concatenate([[True], np.diff(np.sort(key)) != 0, [True]])))
-    return float(0.5 * (times * (times - 1.0)).sum())
 
 
 def _against_the_law(times: IntArray) -> bool:
