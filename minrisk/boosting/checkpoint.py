@@ -115,7 +115,7 @@ class Run:
         return progress
 
     def follow(self, progress: Progress, seen: Sequence[Stateful] = ()) -> list[Monitor]:
-        """The monitors that keep these rounds from now on, and the state of others."""
+        """Give the monitors that keep these rounds from now on, and the state of others."""
         if self._checkpoint is None:
             return []
         self._progress, self._seen = progress, seen
@@ -137,7 +137,7 @@ class Run:
         self._mark = Mark(len(made.trees), len(made.losses), len(made.log_scales), len(made.edges), made.log_scale)
 
     def arrays(self) -> Arrays:
-        """What is kept of it; nothing before its first round."""
+        """Give what is kept of it; nothing before its first round."""
         if self._found is not None:
             return self._found
         if self._mark is None or self._progress is None:
@@ -149,7 +149,7 @@ class Run:
 
 
 class KeptRounds(NamedTuple):
-    """What a fit goes on from: the rounds of its runs, and what they depend on."""
+    """Hold what a fit goes on from: the rounds of its runs, and what they depend on."""
 
     hashes: dict[str, str]
     seed: int | None
@@ -232,7 +232,7 @@ class Checkpoint:
             )
 
     def take(self, run: Run) -> Arrays | None:
-        """What was kept of a run, which is kept from now on."""
+        """Give what was kept of a run, and keep it from now on."""
         with self._lock:
             self._runs.append(run)
             return self._found.pop(run.name, None)
@@ -255,7 +255,7 @@ class Checkpoint:
             self._lock.release()
 
     def kept(self) -> KeptRounds:
-        """All rounds until now."""
+        """Give all rounds until now."""
         runs = {run.name: arrays for run in self._runs if (arrays := run.arrays())}
         return KeptRounds(self._hashes, self.seed, {**self._found, **runs})
 
@@ -281,7 +281,7 @@ class Checkpoint:
             os.replace(beside, self.path)
 
     def done(self) -> None:
-        """The fit has ended: remove the file."""
+        """Remove the file, as the fit has ended."""
         with self._lock:
             self._due = float("inf")
             if self.path is not None:
@@ -299,7 +299,7 @@ def _pieces(part: Any) -> Iterator[Any]:
 
 
 def _read(path: Path) -> KeptRounds:
-    """What a file holds; raises whatever a damaged one provokes."""
+    """Read what a file holds; raise whatever a damaged one provokes."""
     whole = path.read_bytes()
     digest, length = DIGEST_AND_LENGTH.unpack_from(whole, len(BEGINNING))
     first = len(BEGINNING) + DIGEST_AND_LENGTH.size + length
@@ -443,7 +443,7 @@ def _trees(arrays: Arrays, n_features: int) -> list[Any]:
 
 
 def _depths(left: IntArray, inner: np.ndarray) -> Int32Array:
-    """How many steps lead to each node."""
+    """Count the steps that lead to each node."""
     depth, at = np.zeros(len(left), dtype=np.int32), np.flatnonzero(inner)
     for _ in range(MAX_DEPTH + 1):
         before = depth[left[at]]

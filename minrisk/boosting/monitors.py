@@ -65,7 +65,7 @@ class RiskHistory:
         self.risks = list(earlier)
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps of it."""
+        """Give what a checkpoint keeps of it."""
         return {"risks": np.array(self.risks)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -186,7 +186,7 @@ class EarlyStopping(RiskOfOthers):
         self.beats_constant = len(earlier) > 1 and self._is_cheaper()
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps of it."""
+        """Give what a checkpoint keeps of it."""
         return super().state() | {"beats": np.array([self.beats_constant])}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
@@ -237,7 +237,7 @@ class Stages:
             self.vectors.append(np.concatenate(self._now))
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps of it."""
+        """Give what a checkpoint keeps of it."""
         known = [stage for stage in self.vectors if len(stage)]
         return {"known": np.array([len(stage) for stage in self.vectors]), "stages": np.concatenate(known)}
 

@@ -419,7 +419,7 @@ class _Turns(NamedTuple):
         cls, X: np.ndarray, key: Keys, label: IntArray, weight: FloatArray, names: Sequence[Any] | None,
         group: IntArray | None = None,
     ) -> Self:  # fmt: skip
-        """Of rows of codes and numbers (n, d), and their keys (n,), which no code decides.
+        """Order rows of codes and numbers (n, d), by their keys (n,), which no code decides.
 
         The order depends on what rows hold and on nothing else. Of rows that are equal each has a turn of its own: new
         rows may repeat them as well.
