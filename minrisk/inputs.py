@@ -38,6 +38,7 @@ from minrisk.data.column_report import (
     warning_of,
     with_forms,
 )
+from minrisk.data.copies import keys_of_copies, merged
 from minrisk.data.frames import Frame, cells_of_row, one_row_table
 from minrisk.data.groups import check_group_rows
 from minrisk.data.kept import MOST_FEATURES, check_name
@@ -283,9 +284,9 @@ class Inputs:
         weight = self._weights(sample_weight, X)
         learning = self._categories if goes_on else found
         codes = X.copy() if goes_on and learning.columns else X  # which are changed
-        mass = self._category_weights(X, y, sample_weight, cost) if learning.columns else weight
+        mass, first = self._category_rows(X, y, sample_weight, cost) if learning.columns else (weight, None)
         described = self._described_columns(table, X, y, weight > 0, learning)
-        learnt, numbers = learning.learn(codes, y, mass, self._column_names, self._group)
+        learnt, numbers = learning.learn(codes, y, mass, self._column_names, self._group, first)
         _tell_rounded(rounded_columns(table, X))
         self._tell_columns(described, learnt)
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
@@ -308,9 +309,21 @@ class Inputs:
         weight = self._checked_weights(sample_weight, X)
         return weight if sample_weight is None else relative_weights(weight)
 
-    def _category_weights(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any) -> FloatArray:
-        """Weights of the rows that tell what categories say."""
-        return self._weights(sample_weight, X)
+    def _category_rows(
+        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any
+    ) -> tuple[FloatArray, IntArray | None]:
+        """Weights of the rows that tell what categories say, and of which row each is a copy: copies are one row."""
+        weight = self._weights(sample_weight, X)
+        rows, label = np.flatnonzero(weight > 0.0), np.unique(y, return_inverse=True)[1]
+        own = () if self._group is None else (self._group,)
+        key = keys_of_copies(X, self.n_features_in_, label, rows, own)
+        if key is None:
+            return weight, None
+        one, first = np.zeros(len(weight)), np.arange(len(weight))
+        one[rows] = merged(key, weight[rows])
+        _, index, copy = np.unique(key, return_index=True, return_inverse=True)
+        first[rows] = rows[index[copy]]
+        return relative_weights(one), first
 
     def _class_weighted(self, X: Any, y: Labels | CodedLabels, sample_weight: Any) -> Any:
         """Weights of the rows times what `class_weight` says of their classes; as they are where it says nothing."""

@@ -427,6 +427,17 @@ def test_only_ratios_matter_with_categories_of_many_values(name, seed, K):
     assert_scores_agree(name, one.decision_function(X), other.decision_function(X))
 
 
+@law([name for name in NAMES if name != "structboost"])
+def test_copies_are_a_weight_with_categories_of_many_values(name, seed):
+    """A copy is told of its category what its row is told. After few rounds StructBoost's duals are not unique."""
+    rng, X, y, cost = towns(seed, 3)
+    X = X.assign(size=rng.normal(size=len(y)) + y % 3)  # no rows coincide
+    weight = rng.integers(1, 4, len(y))
+    copies = np.repeat(np.arange(len(y)), weight)
+    one, other = fit(name, X, y, cost, weight.astype(float)), fit(name, X.iloc[copies], y[copies], cost)
+    assert_scores_agree(name, one.decision_function(X), other.decision_function(X))
+
+
 # -- order and scale ---------------------------------------------------------------------------------------------------
 @law()
 def test_the_order_of_the_rows_changes_no_decision(name, seed):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from minrisk._callers import warn_caller
-from minrisk._typing import FloatArray, Labels
+from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
 from minrisk.costs.tables import avoidable
 from minrisk.estimator import BoostedClassifier
@@ -422,12 +422,14 @@ class MinRiskClassifier(BoostedClassifier):
         weight = self._checked_weights(sample_weight, X)
         return merged_copies(X, self.n_features_in_, y, weight, cost, self._group, self.cv)
 
-    def _category_weights(self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any) -> FloatArray:
-        """Weigh the rows that training has: copies are one."""
+    def _category_rows(
+        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any
+    ) -> tuple[FloatArray, IntArray | None]:
+        """Weigh the rows that training has: copies are one, which have no other costs, groups or folds either."""
         self._merged = self._copies(X, y, sample_weight, cost)
         if self._merged is not None and self._merged.weight is not None:
             sample_weight = self._merged.weight
-        return super()._category_weights(X, y, sample_weight, cost)
+        return self._weights(sample_weight, X), None
 
     def _plan(self, n_rows: int, n_features: int) -> tuple[Plan, Settings]:
         """What the parameters say to a fit of so many rows."""

@@ -267,12 +267,12 @@ class Categories:
 
     def learn(
         self, X: np.ndarray, y: Labels, weight: FloatArray, names: Sequence[Any] | None = None,
-        group: IntArray | None = None,
+        group: IntArray | None = None, first: IntArray | None = None,
     ) -> tuple[Categories, np.ndarray | CodedRows]:  # fmt: skip
         """With tables from training rows of codes (n, d), and the numbers of these rows; `names` are the columns'.
 
-        Where there are two groups or more, rows of one are told the same. X is changed, for the memory; many rows are
-        made when they are read.
+        Where there are two groups or more, rows of one are told the same. A copy is told what the `first` (n,) of its
+        row is told, which has the weight of all. X is changed, for the memory; many rows are made when they are read.
         """
         if not self.columns:
             return Categories((), X.shape[1], self.day_columns), X
@@ -287,6 +287,8 @@ class Categories:
             else:
                 turns = turns or _Turns.of(X, key, label, weight, names, group)
                 table, own, new = _shares(rows, n_values + 1, label, turns)
+                if first is not None:
+                    own, new = own[first], np.flatnonzero(np.isin(first, new))
                 unknown.append((new, column.position))
             columns.append(replace(column, table=table))
             added.append(AddedColumns(column.position, table, own))

@@ -20,6 +20,7 @@ rows that agree by chance in half of the columns of many values, less than half 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,6 +110,23 @@ def are_copies(X: np.ndarray | SparseRows, label: IntArray, d: int) -> bool:
         return False
     own = (_times(of_label)[told & ~lonely] - 1) / (times[told & ~lonely] - 1)
     return len(own) == 0 or bool(np.mean(own) >= OWN_LABEL)
+
+
+def keys_of_copies(
+    X: np.ndarray | SparseRows, d: int, label: IntArray, rows: IntArray, own: Sequence[np.ndarray] = ()
+) -> Keys | None:
+    """Keys of these rows that only copies share, or None where equal rows are coincidences.
+
+    Copies are equal in their first d cells, in label and in each of `own`, (N,).
+    """
+    few = told_by(np.arange(len(rows)), len(rows))
+    told = X if isinstance(X, np.ndarray) and len(few) == len(X) else X[rows[few]]
+    if not are_copies(told, label[rows[few]], d):
+        return None
+    del told
+    odds = odd_numbers(np.random.default_rng(1), d + 1 + len(own))
+    with np.errstate(over="ignore"):
+        return content_keys(X, rows, d, odds) + summed_keys([column[rows] for column in (label, *own)], odds[d:])
 
 
 def _told_apart(sums: Keys, least: float) -> tuple[np.ndarray, np.ndarray]:

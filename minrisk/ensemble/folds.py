@@ -15,10 +15,10 @@ from minrisk.costs.reading import is_per_row_and_class
 from minrisk.costs.units import scaled
 from minrisk.data.chunks import CodedLabels
 from minrisk.data.column_report import DataWarning
-from minrisk.data.copies import are_copies, content_keys, merged, near_copies, told_by
+from minrisk.data.copies import content_keys, keys_of_copies, merged, near_copies
 from minrisk.data.groups import placed_groups
 from minrisk.data.row_blocks import RowBlocks
-from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, summed_keys, waiting_times
+from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, waiting_times
 from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
 from minrisk.ensemble import defaults
 
@@ -64,17 +64,10 @@ def merged_copies(
         return None
     folds = None if cv is None or isinstance(cv, Integral) else stated_folds(cv, X, y, group)
     codes = y.codes if isinstance(y, CodedLabels) else np.unique(y, return_inverse=True)[1]
-    few = told_by(np.arange(len(rows)), len(rows))
-    told = X if isinstance(X, np.ndarray) and len(few) == len(X) else X[rows[few]]
-    if not are_copies(told, codes[rows[few]], d):
+    key = keys_of_copies(X, d, codes, rows, [*own, *(column for column in (group, folds) if column is not None)])
+    if key is None:
         return MergedRows(False, None, folds)
-    del told
-    odds = odd_numbers(np.random.default_rng(1), d + len(own) + 3)
-    others = [codes[rows], *(column[rows] for column in own)]
-    others += [column[rows] for column in (group, folds) if column is not None]
-    with np.errstate(over="ignore"):
-        of_all = content_keys(X, rows, d, odds) + summed_keys(others, odds[d:])
-    total = merged(of_all, scaled(weight)[0][rows])
+    total = merged(key, scaled(weight)[0][rows])
     if np.all(total > 0.0):
         return MergedRows(True, None, folds)
     found = np.zeros(len(weight))
