@@ -126,6 +126,22 @@ def test_copies_are_told_beside_coincidences(name, n):
     assert are_copies(SparseRows(csr_array(X[rows])), y[rows], X.shape[1])
 
 
+@pytest.mark.parametrize("name", ["words", "flags", "bundles"])
+def test_a_frequent_row_does_not_hide_that_all_are_there_twice(name):
+    """Such as that without any word; of it there are hundreds."""
+    rng = np.random.default_rng(1)
+    n, bundle = 1500, rng.random((6, 40)) < 0.15
+    X = {
+        "words": rng.poisson(0.03 * rng.gamma(1, 1, 50), (n, 50)),
+        "flags": rng.random((n, 25)) < 0.04,
+        "bundles": (rng.random((n, 40)) < 0.02) | bundle[rng.integers(0, 6, n)] & (rng.random((n, 1)) < 0.7),
+    }[name].astype(float)
+    y = rng.integers(0, 2, n)
+    assert not are_copies(X, y, X.shape[1])
+    assert are_copies(np.tile(X, (2, 1)), np.tile(y, 2), X.shape[1])
+    assert are_copies(SparseRows(csr_array(np.tile(X, (2, 1)))), np.tile(y, 2), X.shape[1])
+
+
 def test_many_rows_are_told_by_some():
     numbers = np.arange(200_000)
     some = told_by(numbers, len(numbers))
@@ -220,6 +236,21 @@ def test_a_splitter_is_asked_once_and_has_all_rows(monkeypatch):
     np.testing.assert_array_equal(folds < 0, np.tile([False, True, False], 100))
     np.testing.assert_array_equal(folds[folds >= 0], of_rows[folds >= 0])
     assert merged_copies(X[rows], 8, y[rows], np.ones(200), None, None, 1).weight is not None  # also where none are left out
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("weight", [1.0, 1e-9])
+def test_a_few_equal_rows_of_other_classes_draw_no_folds_anew(many, weight, monkeypatch):
+    if many:
+        few_are_many(monkeypatch, 100)
+    X, y, _ = world(4, 300)
+    folds = folds_of_fit(monkeypatch, small(), X, y)
+    twins = np.r_[np.arange(300), np.arange(20)]
+    of_twins = folds_of_fit(
+        monkeypatch, small(), X[twins], np.r_[y, 1 - y[:20]], sample_weight=np.r_[np.ones(300), np.full(20, weight)]
+    )
+    np.testing.assert_array_equal(of_twins[300:], of_twins[:20])
+    assert np.sum(of_twins[:300] != folds) <= (30 if weight == 1.0 else 0)
 
 
 @pytest.mark.parametrize("many", [False, True])

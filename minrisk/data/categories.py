@@ -59,6 +59,8 @@ CATEGORIES_AS_TEXTS = {  # how the categories of a column become texts
 }
 PRIOR = 10.0  # rows that the shares of all rows count as, beside those of a value
 MOST_SHARES = 10  # columns of shares: with more classes, the directions in which values differ most
+NOTHING = 1e-3  # rows before it as heavy as a row: so few say nothing of its value
+SHARE_STEP = 2.0**-18  # of shares, which are the same where a millionth of a weight alone tells them apart
 
 
 class Unseen(NamedTuple):
@@ -435,7 +437,7 @@ class _Turns(NamedTuple):
             turn = _content(together, key, weight)[together]
         else:
             together = np.arange(len(rows))
-            order = np.lexsort((weight, of_class, by_code, key))
+            order = np.lexsort((weight, of_class, by_code, -_alike(weight), key))  # the light ones last
             begin = np.flatnonzero(first_of_equals(key[order]))
             before = np.arange(len(order)) - np.repeat(begin, np.diff(begin, append=len(order)))
             turn = np.empty(len(rows), dtype=np.uint64)
@@ -526,12 +528,12 @@ def _content(part: IntArray, key: Keys, weight: FloatArray, n_parts: int = 0) ->
 
 
 def _alike(masses: FloatArray) -> FloatArray:
-    """The sizes of masses, of which those are the same that differ by less than a ten thousandth, or nearly so.
+    """The sizes of masses, of which those are the same that differ by less than a hundredth, or nearly so.
 
     So neither the order of a sum nor a millionth more of a weight decides. Logarithms of ratios are never at the edge.
     """
     share = masses / max(float(masses.max(initial=0.0)), 1e-300)
-    return np.asarray(np.rint(1e4 * np.log(np.maximum(share, 1e-300))) + 0.0)
+    return np.asarray(np.rint(1e2 * np.log(np.maximum(share, 1e-300))) + 0.0)
 
 
 def _shares(rows: IntArray, n_rows: int, label: IntArray, turns: _Turns) -> tuple[FloatArray, FloatArray, IntArray]:
@@ -549,7 +551,7 @@ def _shares(rows: IntArray, n_rows: int, label: IntArray, turns: _Turns) -> tupl
     else:
         apart = np.sqrt(total.sum(axis=1, keepdims=True)) * (table - overall)
         axes = np.linalg.svd(apart, full_matrices=False)[2][:MOST_SHARES].T
-    table = table @ axes
+    table = _in_steps(table @ axes)
     order = np.argsort(value, kind="stable")
     value, group = value[order], turns.group[order]
     told = np.column_stack([turns.mass[:, None] * axes[own_label], turns.mass])[order]
@@ -560,5 +562,9 @@ def _shares(rows: IntArray, n_rows: int, label: IntArray, turns: _Turns) -> tupl
     turn = np.maximum.accumulate(np.where(first_of_equals(value, group), np.arange(len(value)), 0))
     before = unit * (sums[turn] - sums[begin])
     own = table[rows]
-    own[turns.rows[order]] = (before[:, :-1] + PRIOR * (overall @ axes)) / (before[:, -1:] + PRIOR)
-    return table, own, turns.rows[order[turn == begin]]
+    own[turns.rows[order]] = _in_steps((before[:, :-1] + PRIOR * (overall @ axes)) / (before[:, -1:] + PRIOR))
+    return table, own, turns.rows[order[before[:, -1] <= NOTHING * turns.mass[order]]]
+
+
+def _in_steps(shares: FloatArray) -> FloatArray:
+    return np.asarray(SHARE_STEP * np.rint(shares / SHARE_STEP) + 0.0)

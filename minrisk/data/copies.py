@@ -96,8 +96,8 @@ def are_copies(X: np.ndarray | SparseRows, label: IntArray, d: int) -> bool:
     times = _times(key)
     if times.max(initial=1) == 1:
         return False
-    few = (times - 1).sum() * np.sqrt(n) > n * (n - 1)  # so few rows would be left that values must be few
-    if not few and _against_the_law(np.unique(of_label, return_counts=True)[1]):
+    n_values = np.sum(1.0 / times)
+    if n_values**2 > n and _against_the_law(np.unique(of_label, return_counts=True)[1]):
         return True
     if d * TWIN_ROWS <= DENSE_VALUES:
         first = np.argsort(key, kind="stable")[:TWIN_ROWS]

@@ -23,6 +23,7 @@ from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
 from minrisk.ensemble import defaults
 
 MANY_ROWS = 20_000  # whose folds are drawn by their numbers: those of fewer spread the classes evenly
+FEW_MORE = 0.1  # of the rows: so many may go where another row of their group does, whose fold is as without them
 TURN = 0.382  # of a fold, by which parts are turned: rows of equal weight stand at no end of one
 ONE_GROUP = (
     "groups must divide the rows into two groups or more, because the fit leaves out whole groups, got one group: "
@@ -127,7 +128,7 @@ def folds_of(
     All are in one fold where every class is: a member that leaves a class out can say nothing about it. `cv` may be the
     folds (N,) that a splitter gave. Folds are drawn by the cells of the first features that have `thresholds`. Rows
     equal in these and in class may `differ_by` their weight first, and costs of their own, (n,) each. `group` (N,)
-    says which of all rows belong together and are in one fold.
+    says which of all rows belong together and are in one fold. Where few do, the folds of others are as without it.
     """
     if cv is None or isinstance(cv, Integral):
         n_folds, n = defaults.FOLDS if cv is None else int(cv), len(rows)
@@ -136,12 +137,19 @@ def folds_of(
         many = n >= MANY_ROWS
         keys = np.arange(n).astype(np.uint64) if many else _fold_keys(X, rows, thresholds)
         together = None if group is None else np.unique(group[rows], return_inverse=True)[1]
+        some: Any = slice(None)
+        of_some: Any = slice(None)
         if together is not None and together.max() + 1 < n:
-            folds = grouped_folds(together, codes, n_folds, seed, keys, differ_by[0])
-        elif many:
-            folds = drawn_folds(keys, n_folds, seed)
+            mass = masses(codes, differ_by[0])
+            first = _first_rows(together, _of_class(keys, codes, seed), mass)
+            if mass.sum() - mass[first].sum() > FEW_MORE * mass.sum():
+                return spread_folds(grouped_folds(together, codes, n_folds, seed, keys, differ_by[0]), codes)
+            some, of_some = first, together
+        if many:
+            folds = drawn_folds(keys[some], n_folds, seed)[of_some]
         else:
-            folds = fold_numbers(keys, codes, n_folds, seed, differ_by)
+            own = [column[some] for column in differ_by]
+            folds = fold_numbers(keys[some], codes[some], n_folds, seed, own)[of_some]
     else:
         stated = cv if isinstance(cv, np.ndarray) else stated_folds(cv, X, y, group)
         folds = np.unique(stated[rows], return_inverse=True)[1]
@@ -181,8 +189,7 @@ def grouped_folds(
     if n_groups == 1:
         raise ValueError(ONE_GROUP)
     mass, keys = masses(codes, weight), _of_class(keys, codes, seed)
-    order = np.lexsort((keys, waiting_times(keys, mass), group))
-    drawn = keys[order[first_of_equals(group[order])]]
+    drawn = keys[_first_rows(group, keys, mass)]
     _, place, times = np.unique(drawn, return_inverse=True, return_counts=True)
     several = (times > 1)[place]
     if several.any():
@@ -191,6 +198,13 @@ def grouped_folds(
         drawn[several] = numbered_keys(drawn[several] + total[several], 0)
     n_folds = min(n_folds, n_groups, max(1, len(group) // 2))
     return placed_groups(group, codes, np.full(n_folds, 1.0 / n_folds), drawn, mass=mass)[group]
+
+
+def _first_rows(group: IntArray, keys: Keys, mass: FloatArray) -> IntArray:
+    """A row of each group, (groups,), drawn by its mass and by the keys (n,) alone: one of no mass is never drawn."""
+    order = np.lexsort((keys, waiting_times(keys, mass), group))
+    found: IntArray = order[first_of_equals(group[order])]
+    return found
 
 
 def spread_folds(folds: IntArray, codes: Codes, counts: IntArray | None = None) -> IntArray:
