@@ -231,6 +231,20 @@ def test_taxonomies_of_image_sets_cost_as_much_as_guessing_errs(table, tmp_path)
     assert costs.mean() == pytest.approx(2 / 3)
 
 
+def test_table_8_trains_on_as_many_rows_of_each_class():
+    from benchmarks.replicate.images import PROTOCOLS, split_of
+
+    y = np.repeat(["few", "more", "many"], [101, 150, 400])
+    parts = {"X": np.arange(len(y))[:, None], "y": y}
+    X, of_training, X_test, of_test = split_of(parts, PROTOCOLS["scene"], 0)
+    assert [int(np.sum(of_training == name)) for name in ("few", "more", "many")] == [100] * 3
+    np.testing.assert_array_equal(y[X[:, 0]], of_training)
+    np.testing.assert_array_equal(y[X_test[:, 0]], of_test)
+    assert sorted([*X[:, 0], *X_test[:, 0]]) == list(range(len(y)))
+    with pytest.raises(ValueError, match="100 rows of each class"):
+        split_of({"X": parts["X"][1:], "y": y[1:]}, PROTOCOLS["scene"], 0)
+
+
 def test_the_strongest_are_those_not_shown_to_differ():
     from benchmarks.replicate.guess_averse import METHODS, strongest
 

@@ -1,5 +1,7 @@
 """REBEL with a function F of one's own, beside its kernels and the definition of the loss."""
 
+import math
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -64,6 +66,8 @@ def test_floors_are_least_values():
         ((lambda x: 1 + np.exp(x), np.exp, np.exp), "F must fall to 0"),
         ((lambda x: 2 + np.tanh(x), lambda x: 1 / np.cosh(x) ** 2, lambda x: -2 * np.tanh(x) / np.cosh(x) ** 2), "F must be convex"),
         ((np.log, np.reciprocal, np.square), "must be finite"),
+        ((lambda x: np.maximum(0.0, 1 + x), lambda x: 1.0 * (x > -1), lambda x: 0 * x), "F'' must be above 0 at 0"),
+        ((math.exp,) * 3, "must take an array"), ((lambda x: np.exp(x)[:2],) * 3, "must take an array"),
     ],
 )  # fmt: skip
 def test_functions_that_are_not_admissible_are_refused(F, message):

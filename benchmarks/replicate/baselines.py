@@ -186,15 +186,20 @@ def refits(sets: list[str], called: list[str] | None, jobs: int, struct: bool) -
                 if (name, method, str(split + 1)) not in done]
         for row in Parallel(n_jobs=jobs, return_as="generator")(delayed(both_readings)(*trial) for trial in left):
             keep("baselines_refit_trials", row)
-    rows = kept("baselines_refit_trials")
+    table = summary_of_both(kept("baselines_refit_trials"))
+    save("baselines_refit", table)
+    show(table)
+
+
+def summary_of_both(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Means of both readings beside the papers'."""
     again = {(row["data"], row["method"]): row
              for row in summary([row | {"error": row["refit_error"]} for row in rows], ranked=False)}
     table = []
     for row in summary(rows, ranked=False):
         other = again[row["data"], row["method"]]
         table.append(row | {f"refit_{key}": other[key] for key in ("error", "std", "verdict")})
-    save("baselines_refit", table)
-    show(table)
+    return table
 
 
 def summary(rows: list[dict[str, Any]], ranked: bool = True) -> list[dict[str, Any]]:

@@ -133,11 +133,16 @@ def split_of(parts: Any, protocol: Protocol, seed: int) -> tuple[np.ndarray, np.
     if not protocol.training and "X_train" in parts:
         return parts["X_train"], parts["y_train"], parts["X_test"], parts["y_test"]
     X, y = (np.concatenate([parts[key] for key in parts if key.startswith(kind)]) for kind in ("X", "y"))
-    share: float | int = protocol.training or 0.5
-    if share > 1:
-        share = int(share) * len(np.unique(y))
-    X, X_test, y, y_test = train_test_split(X, y, train_size=share, stratify=y, random_state=seed)
-    return X, y, X_test, y_test
+    share = protocol.training or 0.5
+    if share < 1:
+        X, X_test, y, y_test = train_test_split(X, y, train_size=share, stratify=y, random_state=seed)
+        return X, y, X_test, y_test
+    mixed, n = np.random.default_rng(seed).permutation(len(y)), int(share)  # n of each class, however large it is
+    of_class = [mixed[y[mixed] == k] for k in np.unique(y)]
+    if min(map(len, of_class)) <= n:
+        raise ValueError(f"{n} rows of each class are trained on: there must be more of each.")
+    train, test = (np.concatenate(rows) for rows in zip(*((rows[:n], rows[n:]) for rows in of_class), strict=True))
+    return X[train], y[train], X[test], y[test]
 
 
 # -- methods -----------------------------------------------------------------------------------------------------------

@@ -102,26 +102,33 @@ def figure_8(X: np.ndarray, y: np.ndarray, models: dict[str, REBELClassifier], p
     plt.close(figure)
 
 
-def main() -> None:
-    arguments = parser(__doc__, "300 points, ten rounds").parse_args()
+def points() -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Training and test points with their classes."""
     rng = np.random.default_rng(SEED)
     clusters = Clusters.drawn(rng, SPREAD, 6, 3)
-    (X, y), (X_test, y_test) = clusters.sample(rng, 300 if is_quick() else 1000), clusters.sample(rng, 5000)
+    return clusters.sample(rng, 300 if is_quick() else 1000), clusters.sample(rng, 5000)
 
-    def trained(cost: np.ndarray, **options: Any) -> REBELClassifier:
-        rounds, jobs = 10 if is_quick() else 100, arguments.jobs
-        return REBELClassifier(cost, n_estimators=rounds, n_jobs=jobs, **SETTINGS["paper"], **options).fit(X, y)
 
+def trained(X: np.ndarray, y: np.ndarray, cost: np.ndarray, jobs: int, **options: Any) -> REBELClassifier:
+    """A hundred learners as in the paper."""
+    rounds = 10 if is_quick() else 100
+    return REBELClassifier(cost, n_estimators=rounds, n_jobs=jobs, **SETTINGS["paper"], **options).fit(X, y)
+
+
+def main() -> None:
+    jobs = parser(__doc__, "300 points, ten rounds").parse_args().jobs
+    (X, y), (X_test, y_test) = points()
     models, rows = {}, []
     for name, cost in tables().items():
-        models[name] = trained(cost, max_depth=2)
+        models[name] = trained(X, y, cost, jobs, max_depth=2)
         rows.append(counted(name, cost, y, models[name].predict(X), "training"))
         rows.append(counted(name, cost, y_test, models[name].predict(X_test), "test"))
     show(rows)
     save("rebel_pictures", rows)
     figure_7(X, y, models, results() / "rebel_costs.png")
     equal = 1.0 - np.eye(3)
-    kinds = {"100 stumps": trained(equal, weak_learner="stump"), "100 trees of depth 2": trained(equal, max_depth=2)}
+    kinds = {"100 stumps": trained(X, y, equal, jobs, weak_learner="stump"),
+             "100 trees of depth 2": trained(X, y, equal, jobs, max_depth=2)}
     figure_8(X, y, kinds, results() / "rebel_scores.png")
 
 

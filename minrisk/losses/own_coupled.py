@@ -28,7 +28,10 @@ BETWEEN = np.linspace(-1.0, 1.0, 129)  # of scores, between which F'' is at most
 def check(F: Smooth) -> None:
     """Compare F, F' and F'' with what is asked of them, at many x; raises `ValueError`, saying what is wrong where."""
     x = PLACES
-    value, slope, curvature = (np.broadcast_to(np.asarray(part(x), dtype=np.float64), x.shape) for part in F)
+    try:
+        value, slope, curvature = (np.broadcast_to(np.asarray(part(x), dtype=np.float64), x.shape) for part in F)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"loss: F, F' and F'' must take an array and give one of its shape: {error}") from error
     rise, turn = ((np.asarray(part(x + NEAR)) - part(x - NEAR)) / (2.0 * NEAR) for part in (F.value, F.slope))
     least = np.where(x >= 0.0, 1.0 - CLOSE * NEAR, 0.0)
     for wrong, what in (
@@ -37,6 +40,7 @@ def check(F: Smooth) -> None:
         (curvature < 0.0, "F must be convex, and F'' at least 0"),
         (np.abs(rise - slope) > CLOSE * (1.0 + np.abs(slope)), "F' must be the slope of F"),
         (np.abs(turn - curvature) > CLOSE * (1.0 + np.abs(curvature)), "F'' must be the slope of F'"),
+        ((x == 0.0) & (curvature == 0.0), "F'' must be above 0 at 0, where rounds begin by Newton's steps"),
         (np.full(x.shape, value.min() > CLOSE), "F must fall to 0, so that nothing is left of a loss at last"),
     ):
         if wrong.any():
