@@ -433,6 +433,8 @@ class Inputs:
             for name in frame.names:
                 check_name(name)
             self._column_names = tuple(frame.names)
+        elif self._column_names is not None:
+            frame.check_known(self._column_names)
         if frame.is_plain and not categories.columns and not categories.day_columns:
             return check_numbers(self, X, *y, reset=reset)
         validate_data(self, frame.table, *y, reset=reset, skip_check_array=True)

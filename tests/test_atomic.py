@@ -8,6 +8,7 @@ import stat
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -194,6 +195,27 @@ def test_a_kill_during_a_save_damages_neither_name_of_a_file(tmp_path):
             break
         assert code == -signal.SIGKILL
     assert done and killed_at > 5 and path.read_bytes() == new
+
+
+def test_a_kill_while_a_file_is_overwritten_leaves_the_new_one_whole_elsewhere(tmp_path, monkeypatch):
+    """A file that cannot be renamed may be damaged, but the folder for temporary files then has what was to be written."""
+    path, new, done = tmp_path / "m", b"new" * 999, False
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "elsewhere"))
+    monkeypatch.setattr("minrisk.io.atomic._may_rename", lambda real: False)
+    (tmp_path / "elsewhere").mkdir()
+    damaged = 0
+    for killed_at in range(100):
+        path.write_bytes(OLD * 9999)
+        child = os.fork()
+        if child == 0:
+            killed_in(path, new, killed_at)
+        done = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        if done:
+            break
+        if path.read_bytes() not in (OLD * 9999, new):
+            damaged += 1
+            assert new in [file.read_bytes() for file in (tmp_path / "elsewhere").glob(".minrisk-*")]
+    assert done and damaged and path.read_bytes() == new
 
 
 def killed_in(path, content, at):

@@ -155,3 +155,25 @@ def test_named_categories_are_those_of_python(tmp_path, cells):
     run("fit", path, "--target", "y", "--categorical", "c", *FEW, "--out", model)
     assert model.read_bytes() == own.read_bytes()
     assert run("predict", own, path).split()[1:] == [str(label) for label in minrisk.load(model).predict(frame[["x", "c"]])]
+
+
+@pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
+@pytest.mark.parametrize("names", [[0, 1], [3, 7], [2.5, 0.5]], ids=str)
+def test_columns_named_by_numbers_are_found_by_them_through_every_door(tmp_path, names):
+    """Files, Arrow and polars have their names as texts, in whatever order."""
+    X = pd.DataFrame(np.column_stack([K + 0.25, np.arange(N) % 7]), columns=names)
+    y = np.array(["a", "b", "c"])[K]
+    model = minrisk.REBELClassifier(n_estimators=3, random_state=0).fit(X, y)
+    minrisk.save(model, tmp_path / "m")
+    other = X[names[::-1]]
+    texts = other.rename(columns=str)
+    texts.to_parquet(tmp_path / "t.parquet")
+    texts.to_csv(tmp_path / "t.csv", index=False)
+    for table in (other, texts, pa.table(texts), polars and polars.from_pandas(texts)):
+        assert table is None or minrisk.load(tmp_path / "m").predict(table).tolist() == y.tolist()
+    for name in ("t.parquet", "t.csv"):
+        assert run("predict", tmp_path / "m", tmp_path / name).split()[1:] == y.tolist()
+    with pytest.raises(ValueError, match=r"columns are named \[5, 6\], and those of fit were"):
+        model.predict(X.set_axis([5, 6], axis=1))
+    swapped = minrisk.REBELClassifier(n_estimators=3).fit(X.rename(columns=str), y)
+    assert swapped.predict(other).tolist() == y.tolist()

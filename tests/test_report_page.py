@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from minrisk import ALGORITHMS, CostMatrix, LocalizedSimilaritiesClassifier, MinRiskClassifier, REBELClassifier
-from minrisk.inspection import report, shap_values
+from minrisk.inspection import CostConfusionDisplay, report, shap_values
 from minrisk.inspection._drawing import plain
 from minrisk.inspection.report_rows import JudgedRows, MeanValue
 from minrisk.inspection.report_sections import _with_error
@@ -487,3 +487,22 @@ def test_n_rows_is_a_whole_number(judged, n_rows):
 def test_no_worst_rows(judged):
     model, X, y = judged
     assert "None were asked for." in report(model, X, y, n_rows=0)
+
+
+def test_thousands_of_labels_that_the_model_does_not_know():
+    """Neither a table of all labels by all labels nor a name and a line for each in the picture."""
+    X, y = load_iris(return_X_y=True)
+    model = REBELClassifier(n_estimators=3).fit(X, y)
+    X, labels = np.resize(X, (2500, 4)), np.arange(2500) + 3
+    labels[1000:] = np.resize(y, 1500)
+    labels[:90] = 7
+    rows, mine = JudgedRows(model, X, labels, None, None), model.predict(X)
+    assert rows.samples.values.shape == (914, 3)
+    assert rows.mean(rows.costs).mean == pytest.approx(expected_cost(labels, mine))
+    assert rows.mean(rows.costs_of_constant).mean == pytest.approx(best_constant_cost(labels))
+    labels[:700] = 7  # no decision of the model: the best constant one all the same
+    rows = JudgedRows(model, X, labels, None, None)
+    assert rows.decision(rows.constant) == "7" and rows.mean(rows.costs_of_constant).mean == pytest.approx(best_constant_cost(labels))
+    picture = CostConfusionDisplay(np.eye(1500, 3), np.eye(1500, 3), range(1500), range(3)).plot()
+    assert len(picture.ax_.get_yticks()) < 150 and picture.ax_.get_yticklabels()[1].get_text() == str(int(picture.ax_.get_yticks()[1]))
+    plt.close(picture.figure_)

@@ -225,9 +225,9 @@ def take_dates(frame: pd.DataFrame, others: Collection[str], path: Path) -> None
 
 # -- models and tables ------------------------------------------------------------------------------------------------
 def feature_names(model: Any) -> list[str] | None:
-    """Names of the model's features; None if it was trained on bare arrays."""
-    names = getattr(model, "feature_names_in_", None)
-    return None if names is None else [str(name) for name in names]
+    """Names of the model's features as texts; None if they had none, or those that pandas counts from 0 by itself."""
+    names = model._column_names
+    return None if names is None or names == tuple(range(len(names))) else [str(name) for name in names]
 
 
 def column_names(model: Any, some: Sequence[int] | None = None) -> list[str]:
@@ -273,6 +273,7 @@ def features_for(
     TableError
         If a column is missing, or one of a text table holds no numbers.
     """
+    from minrisk.data.frames import Frame
     from minrisk.io.tables import missing_columns
     from minrisk.io.values import TableError, as_frame, as_known, is_other_kind, shown, take_features
 
@@ -285,6 +286,8 @@ def features_for(
     if names is not None:
         missing_columns(list(frame.columns), names, path, "which the model was trained on")
         frame = frame[names]
+    elif model._column_names is not None:
+        frame = Frame(frame).arranged(model._column_names)
     frame = frame.copy(deep=False)
     take_numeric(frame, numeric, path)
     if written:

@@ -477,12 +477,35 @@ class Frame:
             )
 
     def arranged(self, names: Sequence[Any]) -> Any:
-        """The table with its columns in the order of these names, if it has just these; else as it is."""
-        own = self.names
-        if own == list(names) or len(own) != len(names) or len(set(own)) < len(own) or set(own) != set(names):
+        """The table with its columns in the order of these names, if it has just these; else as it is.
+
+        Texts of names will do: files, Arrow and polars have the column 0 of pandas as "0".
+        """
+        own, wanted = self.names, list(names)
+        if set(own) != set(wanted):
+            own, wanted = list(map(str, own)), list(map(str, wanted))
+        if own == wanted or len(own) != len(wanted) or len(set(own)) < len(own) or set(own) != set(wanted):
             return self.table
         place = {name: j for j, name in enumerate(own)}
-        return self.take([place[name] for name in names])
+        return self.take([place[name] for name in wanted])
+
+    def check_known(self, names: Sequence[Any]) -> None:
+        """Refuse columns with other names than those of fit, where no names are texts, which are compared elsewhere.
+
+        Columns that are counted from 0, as pandas does by itself, stand in the order of fit.
+
+        Raises
+        ------
+        ValueError
+            If they differ.
+        """
+        own = self.names
+        if isinstance(own[0], str) or isinstance(names[0], str) or own in (list(names), list(range(len(own)))):
+            return
+        raise ValueError(
+            f"X's columns are named {short(repr(own))}, and those of fit were {short(repr(list(names)))}: give these, "
+            "or X.to_numpy() if they stand in the order of fit."
+        )
 
     def rows(self) -> list[Sequence[Any]]:
         """Cells of Python's types, row after row; for few rows sooner than columns."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ Lines = tuple[np.ndarray, np.ndarray]
 
 DARK, LIGHT, MUTED = "#000000", "#FFFFFF", "#5F5F5F"
 
-_SMALLEST_FONT, _LARGEST_FONT = 5.5, 12.0  # points; what would be smaller is left out
+SMALLEST_FONT, _LARGEST_FONT = 5.5, 12.0  # points; what would be smaller is left out
 _DIGIT = 0.66  # width of a character in units of the font size
 _LINE_HEIGHT = 1.25  # height of a line, likewise
 _SECOND = 0.78  # font size of the second line of a cell relative to the first
@@ -131,17 +132,18 @@ def cell_size(ax: Any, shape: tuple[int, ...]) -> tuple[float, float]:
 
 
 def name_ticks(ax: Any, rows: Sequence[str], columns: Sequence[str], rotation: float | None) -> None:
-    """Name rows and columns in a size that fits, the columns turned where they would touch."""
+    """Name rows and columns in a size that fits, the columns turned where they would touch; of too many, some."""
     width, height = cell_size(ax, (len(rows), len(columns)))
-    size = float(np.clip(0.8 * min(width, height), _SMALLEST_FONT, 10))
+    along, down = (max(1, math.ceil(SMALLEST_FONT / side)) for side in (width, height))
+    size = float(np.clip(0.8 * min(width, height), SMALLEST_FONT, 10))
     if rotation is None:
         longest = max(map(len, columns)) * _DIGIT * size
         rotation = 0 if longest <= width else 45 if 1.6 * size <= width else 90
     turned: dict[str, Any] = {}
     if rotation % 180:
         turned = {"ha": "right", "va": "center" if rotation % 180 == 90 else "top", "rotation_mode": "anchor"}
-    ax.set_xticks(range(len(columns)), columns, rotation=rotation, fontsize=size, **turned)
-    ax.set_yticks(range(len(rows)), rows, fontsize=size)
+    ax.set_xticks(range(0, len(columns), along), columns[::along], rotation=rotation, fontsize=size, **turned)
+    ax.set_yticks(range(0, len(rows), down), rows[::down], fontsize=size)
 
 
 def square_cells(ax: Any, shape: tuple[int, ...]) -> None:
@@ -177,7 +179,7 @@ def write_cells(ax: Any, image: Any, levels: Sequence[Lines], muted: np.ndarray)
         factors = [1.0, _SECOND] if longest[1] else [1.0]
         wide = [0.9 * width / (_DIGIT * n * by) for n, by in zip(longest, factors, strict=False) if n]
         size = min(_LARGEST_FONT, height / ((2.6 if longest[1] else 1.2) * _LINE_HEIGHT), *wide)
-        if size * factors[-1] < _SMALLEST_FONT:
+        if size * factors[-1] < SMALLEST_FONT:
             continue
         rises = [0.62 * size, -0.72 * size] if longest[1] else [0.0]
         for place, (by, rise) in enumerate(zip(factors, rises, strict=True)):

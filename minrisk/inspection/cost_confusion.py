@@ -14,12 +14,24 @@ from minrisk.costs.stated import judging
 from minrisk.costs.units import scaled
 from minrisk.estimator import BoostedClassifier
 from minrisk.fitted import check_any_fitted
-from minrisk.inspection._drawing import DARK, innermost, name_ticks, numbers, plain, pyplot, square_cells, write_cells
+from minrisk.inspection._drawing import (
+    DARK,
+    SMALLEST_FONT,
+    cell_size,
+    innermost,
+    name_ticks,
+    numbers,
+    plain,
+    pyplot,
+    square_cells,
+    write_cells,
+)
 from minrisk.metrics import cost_confusion_matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+_MOST_DIVIDED = 200  # rows or columns, whose lines would hide what they divide
 _DEAR = 0.2  # part of the highest cost from which a cell is dear
 
 
@@ -295,7 +307,7 @@ class CostConfusionDisplay:
                 square_cells(ax, self.cost_confusion.shape)
             name_ticks(ax, rows, columns, xticks_rotation)
         self.text_ = self.count_text_ = np.full(self.cost_confusion.shape, None, dtype=object)
-        if include_values:
+        if include_values and min(cell_size(ax, self.cost_confusion.shape)) > SMALLEST_FONT:
             self.text_, self.count_text_ = self._write()
         return self
 
@@ -317,11 +329,12 @@ class CostConfusionDisplay:
         return f"Mean cost {mean} per row\n({_rows(weight)}, total cost {plain(total)})"
 
     def _divide(self) -> None:
-        """White lines between the cells, a dark one before decisions that are no class."""
+        """White lines between the cells, as far as there is room, a dark one before decisions that are no class."""
         n_rows, n_columns = self.cost_confusion.shape
-        self.ax_.set_xticks(np.arange(1, n_columns) - 0.5, minor=True)
-        self.ax_.set_yticks(np.arange(1, n_rows) - 0.5, minor=True)
-        self.ax_.grid(which="minor", color="white", linewidth=1.5 if max(n_rows, n_columns) <= 12 else 0.6)
+        if max(n_rows, n_columns) <= _MOST_DIVIDED:
+            self.ax_.set_xticks(np.arange(1, n_columns) - 0.5, minor=True)
+            self.ax_.set_yticks(np.arange(1, n_rows) - 0.5, minor=True)
+            self.ax_.grid(which="minor", color="white", linewidth=1.5 if max(n_rows, n_columns) <= 12 else 0.6)
         self.ax_.tick_params(which="both", length=0)
         self.ax_.spines[:].set_visible(False)
         known = np.array(match_labels(self.decision_labels, self.true_labels)) >= 0

@@ -105,7 +105,7 @@ class JudgedRows:
         given = model._judged_by() if cost is None else cost
         judged_by, labels = judging(given, model.classes_, n, model._names(), model.decisions_)
         self._zero_one = judged_by is None
-        self.samples: Samples = as_samples(y, self.decided, judged_by, labels, sample_weight)
+        self.samples: Samples = _of_few_decisions(as_samples(y, self.decided, judged_by, labels, sample_weight), model)
         values, truth = self.samples.values, self.samples.truth
         self.weight: FloatArray = np.ones(n) if self.samples.weight is None else self.samples.weight
         if not values.max(initial=0.0) / LARGEST_FLOAT * self.weight.sum() < 1.0:
@@ -270,6 +270,19 @@ class JudgedRows:
         p = np.zeros(len(self)) if self.p_of_truth is None else self.p_of_truth
         order = np.lexsort((np.arange(len(self)), p, -self.costs))
         return np.asarray(order[(self.costs > self.least)[order] & (self.weight[order] > 0)][:most])
+
+
+def _of_few_decisions(samples: Samples, model: Any) -> Samples:
+    """With a table of 0/1 costs of the model's decisions and the best constant one: labels may be many more."""
+    if samples.table is not None:
+        return samples
+    known = np.array(match_labels(samples.decisions, model.decisions_.tolist())) >= 0
+    known[samples.decided] = known[np.bincount(samples.truth, samples.weight).argmax()] = True
+    kept, places = np.flatnonzero(known), np.cumsum(known) - 1
+    return samples._replace(
+        table=np.not_equal.outer(np.arange(len(samples.classes)), kept).astype(np.float64),
+        decisions=tuple(samples.decisions[j] for j in kept), decided=places[samples.decided],
+    )  # fmt: skip
 
 
 def _in_parts(X: Any) -> Iterator[tuple[slice, Any]]:
