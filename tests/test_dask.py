@@ -12,7 +12,7 @@ from sklearn.base import clone
 from benchmarks.before_after import COSTS, blobs
 from minrisk import MinRiskClassifier, REBELClassifier
 from minrisk.elsewhere import Fit
-from minrisk.rows.dask.cluster import ClusterError, in_words
+from minrisk.rows.dask.cluster import ClusterError, gathered, in_words
 from minrisk.rows.dask.engine import DaskEngine, made_shard
 from minrisk.rows.remote.driver import Driver
 from minrisk.rows.remote.placed import Part, Seal
@@ -319,3 +319,17 @@ def test_nobody_is_waited_for_in_vain(monkeypatch):
         cluster.close()
         fit.join(60.0)
     assert [type(error) for error in said] == [ClusterError], said
+
+
+def test_answers_that_are_lost_with_all_workers_are_not_waited_for(monkeypatch):
+    """A worker dies after it has answered, and before it has been asked for the answer."""
+    monkeypatch.setattr("minrisk.rows.dask.cluster.ASKED_SECONDS", 0.2)
+    monkeypatch.setattr("minrisk.rows.dask.cluster.ALONE_SECONDS", 0.5)
+    cluster = distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0", silence_logs=50)
+    with cluster, distributed.Client(cluster) as client:
+        futures = [client.submit(len, "answer", pure=False)]
+        assert gathered(client, futures) == [6]
+        (worker,) = cluster.workers.values()
+        client.sync(worker.close)
+        with pytest.raises(ClusterError, match="has had no workers for .* minutes: start some"):
+            gathered(client, futures)

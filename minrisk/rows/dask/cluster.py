@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
 from typing import Any
 
@@ -52,20 +53,17 @@ def gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
     ClusterError
         If there are no workers for long.
     """
-    import distributed
-
-    wait: Any = distributed.wait
+    asked = asyncio.run_coroutine_threadsafe(client.gather(list(futures), asynchronous=True), client.loop.asyncio_loop)
     seen = time.monotonic()
-    while True:
-        try:
-            wait(futures, timeout=ASKED_SECONDS)
-            break
-        except TimeoutError:
+    try:
+        while not wait([asked], ASKED_SECONDS).done:
             now = time.monotonic()
             seen = now if client.nthreads() else seen
             if now - seen > ALONE_SECONDS:
-                raise ClusterError(ALONE.format(minutes=(now - seen) / 60.0)) from None
-    found: list[Any] = client.gather(list(futures))
+                raise ClusterError(ALONE.format(minutes=(now - seen) / 60.0))
+        found: list[Any] = asked.result()
+    finally:
+        asked.cancel()
     return found
 
 
