@@ -89,7 +89,6 @@ def _told(error: Exception) -> str | None:
     """What to say of an error; None: it says enough, or has nothing to do with a cluster."""
     if "distributed" not in sys.modules or isinstance(error, ClusterError):
         return None
-    from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker
 
     if isinstance(error, KilledWorker):
@@ -97,4 +96,5 @@ def _told(error: Exception) -> str | None:
     *_, innermost = traceback.walk_tb(error.__traceback__)
     name = str(innermost[0].f_globals.get("__name__"))
     by_client = isinstance(error, (OSError, RuntimeError)) and name.partition(".")[0] in CARRIERS
-    return LOST if by_client or isinstance(error, (CancelledError, CommClosedError)) else None
+    is_theirs = isinstance(error, CancelledError) or type(error).__module__.partition(".")[0] == "distributed"
+    return LOST if by_client or is_theirs else None
