@@ -121,10 +121,11 @@ def leaves_of(model: AdditiveModel, X: FloatArray) -> Iterator[tuple[csr_matrix,
         trees = packed[first : first + per_round]  # walked in one call, which brings X into its order once
         sizes = np.diff(trees.vector_offsets)
         numbers, of_tree = np.arange(sizes.sum()), np.repeat(np.arange(per_round), sizes)
-        own, columns = np.where(of_tree[:, None] == np.arange(per_round), numbers[:, None], 0.0), np.zeros((n, per_round))
+        own = np.where(of_tree[:, None] == np.arange(per_round), numbers[:, None], 0.0)
+        columns = np.zeros((n, per_round))
         trees.add_scores(X, own, 0, per_round, 0, n, columns)
         ones, bounds = np.ones(n * per_round), np.arange(0, n * per_round + 1, per_round)
-        part = (sizes > 1)[of_tree] / max(1, np.count_nonzero(sizes > 1))
+        part = (sizes > 1)[of_tree] / max(1.0, float(np.count_nonzero(sizes > 1)))
         yield csr_matrix((ones, columns.ravel().astype(np.int64), bounds), shape=(n, len(numbers))), part
 
 
