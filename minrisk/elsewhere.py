@@ -186,10 +186,17 @@ class Elsewhere:
         none = Part(np.empty((0, self.n_features), self.dtype), self.labels[:0], np.empty(0), self.cost_example)
         return PlacedRows([none], [0], self.n_rows)
 
-    def fitted_whole(self, estimator: Inputs, cost: Any) -> dict[str, Any]:
-        """Attributes of an estimator that is fitted to all rows in one task, whose warnings are given here."""
+    def fitted_whole(self, estimator: Inputs, cost: Any, checkpoint: Any) -> dict[str, Any]:
+        """Attributes of an estimator that is fitted to all rows in one task, whose warnings are given here.
+
+        With a checkpoint the rows come here, where its file is.
+        """
         found: dict[str, Any]
-        found, said = self._partitions.whole(Fit(_bare(estimator), cost, self._seals), self._parts)
+        fit = Fit(_bare(estimator), cost, self._seals)
+        if checkpoint is None:
+            found, said = self._partitions.whole(fit, self._parts)
+        else:
+            found, said = fit(self._partitions.whole(list, self._parts), checkpoint)
         for message in said:
             warn_caller(message)
         return found
@@ -220,12 +227,12 @@ class Fit:
     def __init__(self, estimator: Any, cost: Any, seals: Sequence[Seal]) -> None:
         self._estimator, self._cost, self._seals = estimator, cost, seals
 
-    def __call__(self, parts: Sequence[Part]) -> tuple[dict[str, Any], list[Warning]]:
+    def __call__(self, parts: Sequence[Part], checkpoint: Any = None) -> tuple[dict[str, Any], list[Warning]]:
         check_same(parts, self._seals)
         rows, parameters = PlacedRows(parts, [0] * len(parts), 0), self._estimator._parameters()
         cost = rows.cost if self._cost is None else self._cost
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", UserWarning)
-            fitted = _bare(self._estimator).fit(rows.X, rows.y, rows.weight, cost)
+            fitted = _bare(self._estimator).fit(rows.X, rows.y, rows.weight, cost, checkpoint=checkpoint)
         attributes = {name: value for name, value in vars(fitted).items() if name not in parameters}
         return attributes, [one.message for one in said if isinstance(one.message, UserWarning)]

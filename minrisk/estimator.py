@@ -173,7 +173,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
                 weights = sample_weight if is_partitioned(X) else check_weights(sample_weight)
                 trained._fit(X, y, weights, cost, eval_set, stop, tasks, given)
             if trained._checkpoint is not None:
-                trained._close_checkpoint(stop.interrupted)
+                trained._close_checkpoint(not stop.interrupted and isinstance(checkpoint, str | os.PathLike))
             for name in ("_group", "_checkpoint"):  # of this fit only
                 trained.__dict__.pop(name, None)
             self.__dict__ = {**trained.__dict__, **given}
@@ -263,7 +263,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         if not per_row and (is_per_row_and_class(cost) or is_per_row(cost, rows.n_rows, len(rows.labels))):
             raise ValueError(f"cost of each row must be a Dask array or dataframe beside X, got {type(cost).__name__}.")
         if rows.are_few:
-            self.__dict__.update(rows.fitted_whole(self, None if per_row else cost))
+            self.__dict__.update(rows.fitted_whole(self, None if per_row else cost, self._checkpoint))
             self._categories = Categories((), rows.n_features, rows.day_columns)
             return
         self._categories = Categories((), rows.n_features, rows.day_columns)

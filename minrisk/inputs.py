@@ -216,8 +216,8 @@ class Inputs:
             check_the_same(name, self._began_with.get(name, value), value)
 
     # -- checkpoints ---------------------------------------------------------------------------------------------
-    def _keep_rounds_in(self, path: str | os.PathLike[str] | None) -> None:
-        """Open the checkpoint of a fit, if it has one or may go on as a whole."""
+    def _keep_rounds_in(self, path: str | os.PathLike[str] | Checkpoint | None) -> None:
+        """Open the checkpoint of a fit, if it has one or may go on as a whole; one that is open is the caller's."""
         before = self.__dict__.pop("_kept_rounds", None)
         warm = self._has_phases and vars(self)["warm_start"]
         if path is None and not warm:
@@ -227,14 +227,14 @@ class Inputs:
         for name in ("estimator", "loss", "gamma", "phi"):
             if not isinstance(getattr(self, name, None), str | None):
                 raise ValueError(OBJECTS_KEPT.format(name=name))
-        self._checkpoint = Checkpoint(path, before if warm else None)
+        self._checkpoint = path if isinstance(path, Checkpoint) else Checkpoint(path, before if warm else None)
 
-    def _close_checkpoint(self, interrupted: bool) -> None:
+    def _close_checkpoint(self, has_ended: bool) -> None:
         """Remove the file, if the fit has come to its end, and remember the rounds if others may go on from them."""
         assert self._checkpoint is not None
         if self._has_phases and vars(self)["warm_start"]:
             self._kept_rounds = self._checkpoint.kept()
-        if not interrupted:
+        if has_ended:
             self._checkpoint.done()
 
     def _compare_with_checkpoint(self, goes_on: bool, X: Any, *counted: Any) -> None:

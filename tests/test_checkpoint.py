@@ -1,6 +1,7 @@
 """A fit that is killed goes on from its checkpoint, and gives the bytes of one that was not."""
 
 import json
+import os
 import pickle
 import struct
 from hashlib import sha256
@@ -202,6 +203,46 @@ def test_rows_elsewhere(name, path, tmp_path, monkeypatch):
         fit(path, other)
 
 
+def test_few_rows_elsewhere(path, tmp_path, monkeypatch):
+    """They come where the file is."""
+    cuts, options = [0, 1, 1, 90, 200, 300], {"n_estimators": 5, "pool": False, "random_state": 3}
+
+    def fit(path, X=X, **given):
+        divide(monkeypatch, n_shards=2)
+        return MinRiskClassifier(**options, **given).fit(Divided(X, cuts), Divided(Y, cuts), checkpoint=path)
+
+    assert_survives(fit, path, tmp_path, monkeypatch, (0.6,))
+    with pytest.raises(Killed):
+        killed(fit, path, 2, monkeypatch)
+    before = path.read_bytes()
+    for what, given in (("rows", {"X": X + 1.0}), ("parameters", {"max_leaf_nodes": 5})):
+        with pytest.raises(ValueError, match=f"with other {what}"):
+            fit(path, **given)
+    assert path.read_bytes() == before
+
+
+def test_warm_starts_elsewhere(tmp_path, monkeypatch):
+    """Of few rows and of many."""
+    cuts, options = [0, 90, 200, 300], {"pool": False, "random_state": 3}
+    for is_few in (True, False):
+        if not is_few:
+            as_many_rows(monkeypatch)
+        model = MinRiskClassifier(warm_start=True, **options)
+        for n_estimators in (3, 6):
+            for one in (model, other := MinRiskClassifier(**options)):
+                divide(monkeypatch, n_shards=2)
+                one.set_params(n_estimators=n_estimators).fit(Divided(X, cuts), Divided(Y, cuts))
+        assert content(model, tmp_path) == content(other, tmp_path)
+        divide(monkeypatch, n_shards=2)
+        with pytest.raises(ValueError, match="warm_start goes on with the same fit, got other rows"):
+            model.fit(Divided(X + 1.0, cuts), Divided(Y, cuts))
+    divide(monkeypatch, n_shards=2)
+    model = REBELClassifier(n_estimators=3, warm_start=True).fit(Divided(X, cuts), Divided(Y, cuts))
+    divide(monkeypatch, n_shards=2)
+    with pytest.raises(ValueError, match="warm_start goes on with rows that are here"):
+        model.fit(Divided(X, cuts), Divided(Y, cuts))
+
+
 def test_members_that_rest(path, tmp_path, monkeypatch):
     for name in ("RESTING_SCORES", "FORGETTING_SCORES", "TOGETHER_SCORES"):
         monkeypatch.setattr(defaults, name, 100)
@@ -259,13 +300,53 @@ def test_a_folder_that_is_not_there(tmp_path):
         REBELClassifier().fit(X, Y, checkpoint=tmp_path / "none" / "fit")
 
 
-def test_a_file_that_cannot_be_written_does_not_end_the_fit(path, monkeypatch):
-    def full(*args):
-        raise OSError(28, "No space left on device")
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), MemoryError("no room")])
+def test_a_file_that_cannot_be_written_does_not_end_the_fit(error, path, monkeypatch):
+    """Where there is room again, the rounds are kept again."""
+    written, replace = [], checkpoint.os.replace
 
-    monkeypatch.setattr(checkpoint.os, "replace", full)
-    with pytest.warns(UserWarning, match="cannot be written .No space left on device.: the fit goes on without it"):
+    def full_for_a_while(*args):
+        written.append(len(written) > 2)
+        if not written[-1]:
+            raise error
+        replace(*args)
+
+    monkeypatch.setattr(checkpoint.os, "replace", full_for_a_while)
+    with pytest.warns(UserWarning, match="cannot be written .No space left on device|no room") as told:
+        REBELClassifier(n_estimators=9).fit(X, Y, checkpoint=path)
+    assert len(told) == 1 and any(written) and not path.exists()
+
+
+def test_a_file_that_cannot_be_removed_does_not_lose_the_fit(path, monkeypatch):
+    unlink = checkpoint.Path.unlink
+
+    def refused(self, **given):
+        if self == path:
+            raise PermissionError(13, "Permission denied")
+        unlink(self, **given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint.Path, "unlink", refused)
+        with pytest.warns(UserWarning, match="cannot be removed .Permission denied.: the fit has ended all the same"):
+            model = REBELClassifier(n_estimators=4).fit(X, Y, checkpoint=path)
+    assert model.n_iter_ and path.exists()
+
+
+def test_the_file_of_another_fit_stays(path, tmp_path, monkeypatch):
+    """Which has written to the same path in the meantime."""
+    after = checkpoint.Run.after_round
+
+    def after_round(self, info):
+        if info.n_rounds == 2:
+            (tmp_path / "another").write_bytes(b"its rounds")
+            os.replace(tmp_path / "another", path)
+        after(self, info)
+        return False
+
+    monkeypatch.setattr(checkpoint.Run, "after_round", after_round)
+    with pytest.warns(UserWarning, match="cannot be written .another fit writes it.: the fit goes on"):
         REBELClassifier(n_estimators=4).fit(X, Y, checkpoint=path)
+    assert path.read_bytes() == b"its rounds"
 
 
 def test_ctrl_c_leaves_the_file(path, tmp_path, monkeypatch):
@@ -353,6 +434,17 @@ def write(path, hashes, seed, runs):
     path.write_bytes(checkpoint.BEGINNING + sha256(rest).digest() + rest)
 
 
+def test_what_has_no_end_is_refused(tmp_path):
+    """Or would take all memory."""
+    large = tmp_path / "table.parquet"
+    with open(large, "wb") as file:
+        file.truncate(1 << 40)
+    os.mkfifo(tmp_path / "pipe")
+    for path in (large, tmp_path / "pipe", tmp_path):
+        with pytest.raises(ValueError, match=REFUSED):
+            REBELClassifier(n_estimators=5).fit(X, Y, checkpoint=path)
+
+
 def test_headers_of_strangers_are_refused(path):
     for header in (
         b"[]", b"{}", b"[" * 100_000, b'{"hashes": 3, "seed": 1, "runs": {}}', b'{"hashes": {}, "seed": -1, "runs": {}}',
@@ -366,6 +458,10 @@ def test_headers_of_strangers_are_refused(path):
             REBELClassifier(n_estimators=5).fit(X, Y, checkpoint=path)
 
 
+def killed_at_the_end():
+    raise Killed
+
+
 def test_the_command_line(tmp_path, monkeypatch):
     table, out, path = tmp_path / "rows.csv", tmp_path / "m.minrisk", tmp_path / "fit.checkpoint"
     table.write_text("a,b,c,d,e,y\n" + "\n".join(",".join(map(str, [*x, y])) for x, y in zip(X, Y, strict=True)))
@@ -374,6 +470,13 @@ def test_the_command_line(tmp_path, monkeypatch):
     whole, run = out.read_bytes(), [*run, "--checkpoint", str(path)]
     with pytest.raises(Killed):
         killed(lambda path: CliRunner().invoke(app, run, catch_exceptions=False), path, 7, monkeypatch)
+    assert path.exists()
+    assert CliRunner().invoke(app, run).exit_code == 0
+    assert out.read_bytes() == whole and not path.exists()
+    with monkeypatch.context() as patch:  # the rounds are there as long as the model is not
+        patch.setattr("minrisk.cli.fit._keep", lambda *given: killed_at_the_end())
+        with pytest.raises(Killed):
+            CliRunner().invoke(app, run, catch_exceptions=False)
     assert path.exists()
     assert CliRunner().invoke(app, run).exit_code == 0
     assert out.read_bytes() == whole and not path.exists()

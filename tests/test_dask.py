@@ -11,8 +11,9 @@ from sklearn.base import clone
 
 from benchmarks.before_after import COSTS, blobs
 from minrisk import MinRiskClassifier, REBELClassifier
+from minrisk.boosting import checkpoint
 from minrisk.elsewhere import Fit
-from minrisk.rows.dask.cluster import ClusterError, in_words
+from minrisk.rows.dask.cluster import ClusterError, gathered, in_words
 from minrisk.rows.dask.engine import DaskEngine, made_shard
 from minrisk.rows.remote.driver import Driver
 from minrisk.rows.remote.placed import Part, Seal
@@ -306,8 +307,7 @@ def test_workers_of_another_version_are_refused(versions, have, client, monkeypa
 def test_nobody_is_waited_for_in_vain(monkeypatch):
     """Neither workers that do not come, nor a scheduler that is gone."""
     monkeypatch.setattr("minrisk.rows.dask.cluster.ASKED_SECONDS", 0.2)
-    cluster = distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0", silence_logs=50)
-    with cluster, distributed.Client(cluster):
+    with in_process(n_workers=0) as cluster, distributed.Client(cluster):
         monkeypatch.setattr("minrisk.rows.dask.cluster.ALONE_SECONDS", 0.5)
         with pytest.raises(ClusterError, match="has had no workers for .* minutes: start some"):
             clone(MODEL).fit(*of_dask(2))
@@ -319,3 +319,50 @@ def test_nobody_is_waited_for_in_vain(monkeypatch):
         cluster.close()
         fit.join(60.0)
     assert [type(error) for error in said] == [ClusterError], said
+
+
+def test_answers_that_are_lost_with_all_workers_are_not_waited_for(monkeypatch):
+    """A worker dies after it has answered, and before it has been asked for the answer."""
+    monkeypatch.setattr("minrisk.rows.dask.cluster.ASKED_SECONDS", 0.2)
+    monkeypatch.setattr("minrisk.rows.dask.cluster.ALONE_SECONDS", 0.5)
+    with in_process() as cluster, distributed.Client(cluster) as client:
+        futures = [client.submit(len, "answer", pure=False)]
+        assert gathered(client, futures) == [6]
+        (worker,) = cluster.workers.values()
+        client.sync(worker.close)
+        with pytest.raises(ClusterError, match="has had no workers for .* minutes: start some"):
+            gathered(client, futures)
+
+
+@pytest.mark.parametrize("lost", ["scheduler", "workers"])
+def test_a_fit_goes_on_with_another_cluster(lost, tmp_path, monkeypatch):
+    """From its checkpoint, with other partitions, to the bytes of a fit that lost nothing."""
+    as_many_rows(monkeypatch)
+    monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", 0)
+    monkeypatch.setattr("minrisk.rows.dask.cluster.ASKED_SECONDS", 0.2)
+    monkeypatch.setattr("minrisk.rows.dask.cluster.ALONE_SECONDS", 0.5)
+    monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", np.inf)
+    model, path, after, made = REBELClassifier(COSTS, n_estimators=6), tmp_path / "rounds", checkpoint.Run.after_round, []
+
+    def losing(self, info):
+        after(self, info)
+        made.append(info.n_rounds)
+        if made == [1, 2, 3] and lost == "scheduler":
+            cluster.close()
+        elif made == [1, 2, 3]:
+            client.sync(next(iter(cluster.workers.values())).close)
+        return False
+
+    monkeypatch.setattr(checkpoint.Run, "after_round", losing)
+    with in_process() as cluster, distributed.Client(cluster) as client:
+        assert "ClusterError" in repr(said_by(lambda: clone(model).fit(*of_dask(2), checkpoint=path)))
+    assert path.exists()
+    with in_process() as cluster, distributed.Client(cluster):
+        found = clone(model).fit(*of_dask(3), checkpoint=path)
+    assert made == [1, 2, 3, 4, 5, 6] and not path.exists()
+    assert content(found, tmp_path) == content(clone(model).fit(X, Y), tmp_path)
+
+
+def in_process(n_workers=1):
+    return distributed.LocalCluster(n_workers=n_workers, processes=False, dashboard_address=":0", silence_logs=50)

@@ -133,3 +133,23 @@ def test_what_cannot_be_refreshed_says_so(before):
     with pytest.raises(ValueError, match="is for surrogate='softmax', got 'coupled': fit again"):
         MinRiskClassifier(surrogate="coupled", n_estimators=3, random_state=0).fit(X, y).refit_leaves(X, y)
     assert not hasattr(REBELClassifier(), "refit_leaves")
+
+
+def test_copies_of_new_rows_are_weights(before, tmp_path):
+    """Rows that are left out would judge nothing else."""
+    X, y = drifting(200, 1.0, 2)
+    boot = np.random.default_rng(0).integers(0, len(y), 4 * len(y))
+    counts = np.bincount(boot, minlength=len(y))
+    for rows, (first, weight) in {
+        tuple(np.tile(np.arange(len(y)), 5)): (np.arange(len(y)), None),
+        tuple(np.sort(boot)): (np.flatnonzero(counts), counts[counts > 0]),
+    }.items():
+        copied, weighted = refreshed(before, X[list(rows)], y[list(rows)]), refreshed(before, X[first], y[first], weight)
+        for name, model in (("a", copied), ("b", weighted)):
+            minrisk.save(model, tmp_path / name)
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_chunks_are_refused(before):
+    with pytest.raises(TypeError, match="refit_leaves needs all new rows at once, got Chunks"):
+        before.refit_leaves(minrisk.Chunks(lambda: iter([drifting(50, 1.0, 2)])), None)

@@ -15,9 +15,9 @@ import hashlib
 import itertools
 import json
 import os
+import stat
 import struct
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from minrisk._callers import warn_caller
 from minrisk._kernels._dtypes import LEAF_BIN, MAX_DEPTH
 from minrisk._temporary import temporary
 from minrisk._typing import Int32Array, IntArray
@@ -175,14 +176,15 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, kept: KeptRounds | None = None) -> None:
-        self.path = None if path is None else Path(path)
+        self.path = None if path is None else Path(path).absolute()
         self._hashes, self._runs = dict[str, str](), list[Run]()
         self._lock, self._due = Lock(), float("inf") if path is None else time.monotonic() + PAUSE
-        self._in_memory = True
+        self._in_memory, self._own, self._warned = True, None, False
         if self.path is not None:
-            with temporary(self.path.absolute().parent, private=True):
+            with temporary(self.path.parent, private=True):
                 pass
-            if self.path.exists():
+            self._own = self._there()
+            if self._own is not None:
                 self._in_memory = False
                 with self.refusing():
                     kept = _read(self.path)
@@ -244,20 +246,32 @@ class Checkpoint:
         begun = time.monotonic()
         try:
             self._write()
-        except OSError as error:
-            self._due = float("inf")
-            warnings.warn(f"The checkpoint {self.path} cannot be written ({error.strerror or error}): the fit goes on "
-                          "without it.", stacklevel=2)
-        else:
+        except (OSError, MemoryError) as error:
+            if not self._warned:
+                self._warned = True
+                self._warn("written", error, "the fit goes on, and tries again.")
+        finally:
             now = time.monotonic()
             self._due = now + max(PAUSE, (now - begun) / SHARE)
-        finally:
             self._lock.release()
+
+    def _warn(self, what: str, error: Exception, but: str) -> None:
+        reason = getattr(error, "strerror", None) or error
+        warn_caller(f"The checkpoint {self.path} cannot be {what} ({reason}): {but}")
 
     def kept(self) -> KeptRounds:
         """Give all rounds until now."""
         runs = {run.name: arrays for run in self._runs if (arrays := run.arrays())}
         return KeptRounds(self._hashes, self.seed, {**self._found, **runs})
+
+    def _there(self) -> tuple[int, int] | None:
+        """Tell the file that is there from any other."""
+        assert self.path is not None
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_ino, found.st_mtime_ns
 
     def _write(self) -> None:
         hashes, seed, runs = self.kept()
@@ -273,19 +287,25 @@ class Checkpoint:
         for piece in pieces:
             digest.update(piece)
         assert self.path is not None
-        with temporary(self.path.absolute().parent, private=True) as beside:
+        with temporary(self.path.parent, private=True) as beside:
             with open(beside, "r+b") as file:
                 file.writelines([BEGINNING, digest.digest(), *pieces])
                 file.flush()
                 os.fsync(file.fileno())
+            if self._there() not in (None, self._own):
+                raise OSError("another fit writes it")
             os.replace(beside, self.path)
+        self._own = self._there()
 
     def done(self) -> None:
-        """Remove the file, as the fit has ended."""
+        """Remove the file, unless it is another fit's, as this one has ended."""
         with self._lock:
             self._due = float("inf")
-            if self.path is not None:
-                self.path.unlink(missing_ok=True)
+            try:
+                if self.path is not None and self._own is not None and self._there() == self._own:
+                    self.path.unlink(missing_ok=True)
+            except OSError as error:  # the model is worth more
+                self._warn("removed", error, "the fit has ended all the same; remove it.")
 
 
 def _pieces(part: Any) -> Iterator[Any]:
@@ -300,10 +320,16 @@ def _pieces(part: Any) -> Iterator[Any]:
 
 def _read(path: Path) -> KeptRounds:
     """Read what a file holds; raise whatever a damaged one provokes."""
-    whole = path.read_bytes()
+    if not stat.S_ISREG(path.stat().st_mode):  # others may have no end
+        raise ValueError(path)
+    with open(path, "rb") as file:
+        whole = file.read(len(BEGINNING))
+        if whole != BEGINNING:
+            raise ValueError(path)
+        whole += file.read()
     digest, length = DIGEST_AND_LENGTH.unpack_from(whole, len(BEGINNING))
     first = len(BEGINNING) + DIGEST_AND_LENGTH.size + length
-    if not whole.startswith(BEGINNING) or hashlib.sha256(memoryview(whole)[len(BEGINNING) + 32 :]).digest() != digest:
+    if hashlib.sha256(memoryview(whole)[len(BEGINNING) + 32 :]).digest() != digest:
         raise ValueError(path)
     header = json.loads(whole[len(BEGINNING) + DIGEST_AND_LENGTH.size : first])
     hashes, seed, runs = dict(header["hashes"]), header["seed"], dict[str, Arrays]()

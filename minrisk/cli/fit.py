@@ -96,7 +96,7 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
     """
     check_stdin(*data, costs)
     check_writable(out)
-    check_not_over(out, *data, costs)
+    check_not_over(out, *data, costs, checkpoint)
     if checkpoint is not None:
         check_writable(checkpoint)
     if str(out) == "-" and sys.stdout.isatty():
@@ -114,6 +114,7 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
         cost = read_costs(costs, given_rows.classes, label_source(target), stated)
 
         from minrisk import algorithms
+        from minrisk.boosting.checkpoint import Checkpoint
 
         estimator = getattr(algorithms, ESTIMATORS[method])
         stated_threads = click.get_current_context().get_parameter_source("n_jobs") is not ParameterSource.DEFAULT
@@ -126,9 +127,10 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
         start = time.perf_counter()
         try:
             with waiting_once():
+                rounds = None if checkpoint is None else Checkpoint(checkpoint)
                 model.fit(
                     given_rows.X, given_rows.y, sample_weight=given_rows.weight, groups=given_rows.groups,
-                    checkpoint=checkpoint,
+                    checkpoint=rounds,
                 )
         except ValueError as error:
             raise click.ClickException(as_options(str(error), options)) from None
@@ -139,6 +141,8 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
     _named(model, target, given_rows.first_feature)
     with finishing(f"the model was written ({out})"):
         written = _keep(model, out)
+        if rounds is not None:  # as long as the model was nowhere, its rounds were there
+            rounds.done()
 
     try:  # the model is kept: nothing that is said of it may make this a failure
         from minrisk.cli.report import describe_fit, print_fit

@@ -116,21 +116,17 @@ def leaves_of(model: AdditiveModel, X: FloatArray) -> Iterator[tuple[csr_matrix,
 
     The vectors of trees that do not split anything have none.
     """
-    packed, per_round = model.packed, model.trees_per_round
-    offsets, n = packed.vector_offsets, len(X)
+    packed, per_round, n = model.packed, model.trees_per_round, len(X)
     for first in range(0, model.n_trees, per_round):
-        columns, part, start = np.zeros((n, per_round), dtype=np.int64), [], int(offsets[first])
-        sizes = np.diff(offsets[first : first + per_round + 1]).tolist()
-        for t, size in enumerate(sizes):
-            found = np.zeros((n, 1))
-            if size > 1:
-                tree = packed[first + t : first + t + 1]
-                tree.add_scores(X, np.arange(float(size))[:, None], 0, 1, 0, n, found)
-            columns[:, t] = found[:, 0] + int(offsets[first + t]) - start
-            part += [float(size > 1)] * size
-        n_growing = max(1, sum(size > 1 for size in sizes))
+        trees = packed[first : first + per_round]  # walked in one call, which brings X into its order once
+        sizes = np.diff(trees.vector_offsets)
+        numbers, of_tree = np.arange(sizes.sum()), np.repeat(np.arange(per_round), sizes)
+        own = np.where(of_tree[:, None] == np.arange(per_round), numbers[:, None], 0.0)
+        columns = np.zeros((n, per_round))
+        trees.add_scores(X, own, 0, per_round, 0, n, columns)
         ones, bounds = np.ones(n * per_round), np.arange(0, n * per_round + 1, per_round)
-        yield csr_matrix((ones, columns.ravel(), bounds), shape=(n, sum(sizes))), np.array(part) / n_growing
+        part = (sizes > 1)[of_tree] / max(1.0, float(np.count_nonzero(sizes > 1)))
+        yield csr_matrix((ones, columns.ravel().astype(np.int64), bounds), shape=(n, len(numbers))), part
 
 
 def new_vectors(model: AdditiveModel, rows: NewRows, K: int, rate: float, smoothing: float) -> NewVectors:

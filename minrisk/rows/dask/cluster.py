@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 import traceback
 from collections.abc import Iterator, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
 from typing import Any
 
@@ -52,20 +53,17 @@ def gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
     ClusterError
         If there are no workers for long.
     """
-    import distributed
-
-    wait: Any = distributed.wait
+    asked = asyncio.run_coroutine_threadsafe(client.gather(list(futures), asynchronous=True), client.loop.asyncio_loop)
     seen = time.monotonic()
-    while True:
-        try:
-            wait(futures, timeout=ASKED_SECONDS)
-            break
-        except TimeoutError:
+    try:
+        while not wait([asked], ASKED_SECONDS).done:
             now = time.monotonic()
             seen = now if client.nthreads() else seen
             if now - seen > ALONE_SECONDS:
-                raise ClusterError(ALONE.format(minutes=(now - seen) / 60.0)) from None
-    found: list[Any] = client.gather(list(futures))
+                raise ClusterError(ALONE.format(minutes=(now - seen) / 60.0))
+        found: list[Any] = asked.result()
+    finally:
+        asked.cancel()
     return found
 
 
@@ -91,7 +89,6 @@ def _told(error: Exception) -> str | None:
     """What to say of an error; None: it says enough, or has nothing to do with a cluster."""
     if "distributed" not in sys.modules or isinstance(error, ClusterError):
         return None
-    from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker
 
     if isinstance(error, KilledWorker):
@@ -99,4 +96,5 @@ def _told(error: Exception) -> str | None:
     *_, innermost = traceback.walk_tb(error.__traceback__)
     name = str(innermost[0].f_globals.get("__name__"))
     by_client = isinstance(error, (OSError, RuntimeError)) and name.partition(".")[0] in CARRIERS
-    return LOST if by_client or isinstance(error, (CancelledError, CommClosedError)) else None
+    is_theirs = isinstance(error, CancelledError) or type(error).__module__.partition(".")[0] == "distributed"
+    return LOST if by_client or is_theirs else None
