@@ -16,6 +16,7 @@ from minrisk.rows.dask.cluster import ClusterError, in_words
 from minrisk.rows.dask.engine import DaskEngine, made_shard
 from minrisk.rows.remote.driver import Driver
 from minrisk.rows.remote.placed import Part, Seal
+from tests.helpers import slow_after
 from tests.test_elsewhere import as_many_rows
 from tests.test_pieces import content
 
@@ -65,7 +66,7 @@ def expected(monkeypatch, tmp_path):
     return content(clone(MODEL).fit(X, Y), tmp_path)
 
 
-@pytest.mark.parametrize("n_workers", [1, 2, 3])
+@pytest.mark.parametrize("n_workers", slow_after(1, [3, 1, 2]))
 def test_models_are_the_same(n_workers, cluster, client, expected, tmp_path):
     cluster.scale(n_workers)
     client.wait_for_workers(n_workers)

@@ -9,6 +9,7 @@ import time
 import pytest
 
 import minrisk
+from tests.helpers import slow_after
 from tests.kills import HIDDEN, command, kill_at_random, start, write_table
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -130,8 +131,9 @@ def test_the_library_leaves_signals_alone():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_kill_leaves_the_old_model_or_the_new_one(tmp_path):
-    for kill in kill_at_random(tmp_path, CASES):
+@pytest.mark.parametrize(("n", "seed"), slow_after(1, [(1, 0), (CASES, 1)]))
+def test_a_kill_leaves_the_old_model_or_the_new_one(n, seed, tmp_path):
+    for kill in kill_at_random(tmp_path, n, seed):
         assert kill.holds in ("old", "new"), kill
         assert "Traceback" not in kill.said or kill.code == -getattr(signal, kill.signal), kill
     assert start(*command(tmp_path, 1)).wait() == 0 and not list(tmp_path.glob(HIDDEN))
