@@ -27,7 +27,8 @@ MODULES = sorted(
     for path in (ROOT / "benchmarks").rglob("*.py") if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
 )  # fmt: skip
 SLOW = ("benchmarks.attack", "benchmarks.cold_start", "benchmarks.csv_memory", "benchmarks.dask_cluster",
-        "benchmarks.larger_than_memory", "benchmarks.memory", "benchmarks.rare")  # other tests are of what they measure
+        "benchmarks.larger_than_memory", "benchmarks.memory", "benchmarks.rare", "benchmarks.refresh",
+        "benchmarks.replicate.piboost")  # other tests are of what they measure
 LIMITS = {"benchmarks.cold_start": 600, "benchmarks.attack": 300}  # seconds of processors; kernels are compiled there
 ELSEWHERE = ("benchmarks.attack", "benchmarks.before_after", "benchmarks.cold_start", "benchmarks.memory",
              "benchmarks.csv_memory", "benchmarks.sparse", "benchmarks.larger_than_memory",

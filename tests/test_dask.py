@@ -241,7 +241,7 @@ def read_again(number, folder):
     return np.c_[X, Y][np.random.default_rng(len(file.read_text())).permutation(rows)]
 
 
-@pytest.mark.parametrize("of", ["an array", "a frame"])
+@pytest.mark.parametrize("of", slow_after(1, ["a frame", "an array"]))
 def test_a_partition_is_read_once(of, client, tmp_path):
     """X and y of it together, also where they are made of one table."""
     import dask
