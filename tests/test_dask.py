@@ -53,7 +53,7 @@ def client(cluster, monkeypatch):
 
 
 X, Y = blobs(900, 5, 3, seed=3)
-MODEL = MinRiskClassifier(COSTS, n_estimators=10, search_rows=64, pool=False, random_state=0)
+MODEL = MinRiskClassifier(COSTS, n_estimators=5, search_rows=64, pool=False, random_state=0)
 
 
 def of_dask(n_parts):

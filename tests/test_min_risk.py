@@ -149,7 +149,7 @@ def test_surrogates_trained_on_costs_per_row(surrogate, digits):
     assert np.mean(model.predict(X_test) == y_test) > 0.85
 
 
-@pytest.mark.parametrize("pool", [True, False])
+@pytest.mark.parametrize("pool", slow_after(1, [True, False]))
 def test_auto_tries_more_within_a_budget(pool, digits, processor_clock):
     X, _, y, _ = digits
     options = {"random_state": 0, "n_estimators": 5, "pool": pool}
