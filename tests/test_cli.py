@@ -514,7 +514,8 @@ def test_candidates_in_a_table(monkeypatch, capsys, columns):
     assert "A candidate without a share is not in the model" in " ".join(lines[9:])
 
 
-def test_warmup():
+def test_warmup(monkeypatch):
+    monkeypatch.setattr("minrisk._warmup.compile_all", lambda backwards=False: None)  # `tests/test_warmup.py` has it compile
     assert "The kernels are compiled" in run("warmup")
 
 

@@ -85,15 +85,17 @@ def stop(folder, prelude, *signals, pause=0.0):
     return process.returncode, said, time.monotonic() - begun
 
 
-@pytest.mark.parametrize("when", [FITTING, IMPORTING], ids=["fit", "import"])
-@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize(("name", "when"), slow_after(3, [
+    ("SIGINT", FITTING), ("SIGTERM", IMPORTING), ("SIGHUP", FITTING),
+    ("SIGINT", IMPORTING), ("SIGTERM", FITTING), ("SIGHUP", IMPORTING),
+]), ids=lambda given: {FITTING: "fit", IMPORTING: "import"}.get(given, given))  # fmt: skip
 def test_a_signal_stops_the_command(folder, name, when):
     code, said, seconds = stop(folder, when, name)
     assert (code, said) == (CODES[name], "minrisk: stopped.\n") and seconds < 20
     assert (folder / "m.minrisk").read_bytes() == b"old" and not list(folder.glob(HIDDEN))
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", slow_after(1, ["SIGINT", "SIGTERM"]))
 def test_a_finished_fit_is_written_first(folder, name):
     code, said, _ = stop(folder, SAVING, name)
     assert code == CODES[name]
