@@ -26,9 +26,16 @@ MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__")
     for path in (ROOT / "benchmarks").rglob("*.py") if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
 )  # fmt: skip
-SLOW = ("benchmarks.attack", "benchmarks.cold_start", "benchmarks.csv_memory", "benchmarks.dask_cluster",
-        "benchmarks.larger_than_memory", "benchmarks.memory", "benchmarks.rare", "benchmarks.refresh",
-        "benchmarks.replicate.piboost")  # other tests are of what they measure
+MEASURED = ("benchmarks.attack", "benchmarks.cold_start", "benchmarks.csv_memory", "benchmarks.dask_cluster",
+            "benchmarks.larger_than_memory", "benchmarks.memory", "benchmarks.refresh",
+            "benchmarks.replicate.piboost")  # what other tests are of
+PEERS_OF = {
+    "benchmarks.categories": "lightgbm", "benchmarks.compare": "lightgbm", "benchmarks.missing_values": "lightgbm",
+    "benchmarks.model_size": "LightGBM", "benchmarks.predict_flagship": "LightGBM", "benchmarks.decide": "LightGBM",
+    "benchmarks.exported": "ONNX", "benchmarks.small_data": "LightGBM", "benchmarks.rare": "lightgbm",
+    "benchmarks.speed": "LightGBM", "benchmarks.time_to_error": "LightGBM", "benchmarks.replicate.stagewise_paths": "CVXPY",
+}  # fmt: skip
+SLOW = {*MEASURED, *PEERS_OF} - {"benchmarks.exported"}  # the others with peers are run without
 LIMITS = {"benchmarks.cold_start": 600, "benchmarks.attack": 300}  # seconds of processors; kernels are compiled there
 ELSEWHERE = ("benchmarks.attack", "benchmarks.before_after", "benchmarks.cold_start", "benchmarks.memory",
              "benchmarks.csv_memory", "benchmarks.sparse", "benchmarks.larger_than_memory",
@@ -149,15 +156,7 @@ def test_a_cold_start_without_data_sets(monkeypatch, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    ("module", "absent"),
-    [("benchmarks.categories", "lightgbm"), ("benchmarks.compare", "lightgbm"),
-     ("benchmarks.missing_values", "lightgbm"), pytest.param("benchmarks.model_size", "LightGBM", marks=pytest.mark.slow),
-     ("benchmarks.predict_flagship", "LightGBM"), ("benchmarks.decide", "LightGBM"), ("benchmarks.exported", "ONNX"), ("benchmarks.small_data", "LightGBM"),
-     ("benchmarks.rare", "lightgbm"),
-     ("benchmarks.speed", "LightGBM"), ("benchmarks.time_to_error", "LightGBM"),
-     ("benchmarks.replicate.stagewise_paths", "CVXPY")],
-)  # fmt: skip
+@pytest.mark.parametrize(("module", "absent"), PEERS_OF.items())
 def test_quick_without_peers(module, absent, quick, monkeypatch):
     for peer in PEERS:
         monkeypatch.setitem(sys.modules, peer, None)

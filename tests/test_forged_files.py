@@ -71,7 +71,7 @@ def loaded(raw, folder):
 
 
 # -- many --------------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("first", "last"), slow_after(1, [(0, CASES // 4), (CASES // 4, CASES)]))
+@pytest.mark.parametrize(("first", "last"), slow_after(1, [(0, CASES // 8), (CASES // 8, CASES)]))
 def test_forged_files_give_answers_or_one_clear_error(first, last):
     """As many as the environment variable MINRISK_ATTACK_CASES says, 800 else."""
     counts, failed = attack(last - first, first, processes=PROCESSES)
