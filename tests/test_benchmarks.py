@@ -31,9 +31,10 @@ MEASURED = ("benchmarks.attack", "benchmarks.cold_start", "benchmarks.csv_memory
             "benchmarks.replicate.piboost")  # what other tests are of
 PEERS_OF = {
     "benchmarks.categories": "lightgbm", "benchmarks.compare": "lightgbm", "benchmarks.missing_values": "lightgbm",
-    "benchmarks.model_size": "LightGBM", "benchmarks.predict_flagship": "LightGBM", "benchmarks.decide": "LightGBM",
+    "benchmarks.predict_flagship": "LightGBM", "benchmarks.decide": "LightGBM",
     "benchmarks.exported": "ONNX", "benchmarks.small_data": "LightGBM", "benchmarks.rare": "lightgbm",
     "benchmarks.speed": "LightGBM", "benchmarks.time_to_error": "LightGBM", "benchmarks.replicate.stagewise_paths": "CVXPY",
+    "benchmarks.model_size": "LightGBM",
 }  # fmt: skip
 SLOW = {*MEASURED, *PEERS_OF} - {"benchmarks.exported"}  # the others with peers are run without
 LIMITS = {"benchmarks.cold_start": 600, "benchmarks.attack": 300}  # seconds of processors; kernels are compiled there
@@ -156,7 +157,7 @@ def test_a_cold_start_without_data_sets(monkeypatch, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("module", "absent"), PEERS_OF.items())
+@pytest.mark.parametrize(("module", "absent"), slow_after(len(PEERS_OF) - 1, PEERS_OF.items()))  # `tests/test_model_size.py` is of sizes
 def test_quick_without_peers(module, absent, quick, monkeypatch):
     for peer in PEERS:
         monkeypatch.setitem(sys.modules, peer, None)
