@@ -4,12 +4,16 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PROCESSES ?= 2
 
-.PHONY: demo test lint docs wheel clean
+.PHONY: demo test test-all lint docs wheel clean
 
 demo: $(VENV)/all.stamp  ## train on real data with costs, print a table, save a model and two pictures
 	$(BIN)/minrisk demo --out minrisk-demo
 
-test: lint  ## lint, types, prose, tests
+test: lint  ## lint, types, prose, and all tests but those marked slow
+	$(BIN)/minrisk warmup
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "not slow"
+
+test-all: lint  ## the same with those marked slow: more cases, sizes and seeds of kinds that `make test` tries
 	$(BIN)/minrisk warmup
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal
 

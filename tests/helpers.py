@@ -3,6 +3,7 @@
 from dataclasses import fields, replace
 
 import numpy as np
+import pytest
 
 from minrisk._workers import Workers
 from minrisk.boosting.loop import Recipe
@@ -24,6 +25,13 @@ from minrisk.rows.local.folded import LocalFoldedRows, LocalHeldOut
 from minrisk.rows.local.rows import LocalRows
 from minrisk.steps.closed_form import ClosedFormStep
 from minrisk.steps.newton import NewtonStep
+
+
+def slow_after(n, cases):
+    """The first cases as they are, and the others marked slow."""
+    cases = list(cases)
+    rest = (case if isinstance(case, tuple) else (case,) for case in cases[n:])
+    return [*cases[:n], *(pytest.param(*case, marks=pytest.mark.slow) for case in rest)]
 
 
 def few_are_many(monkeypatch, n_rows):

@@ -4,8 +4,6 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent / "minrisk"
 FILES = sorted(ROOT.rglob("*.py"))
 ORDER = (  # a package, or a module at the top, imports from those before it only
@@ -15,6 +13,19 @@ ORDER = (  # a package, or a module at the top, imports from those before it onl
 )  # fmt: skip
 MODULES = {".".join(path.relative_to(ROOT.parent).with_suffix("").parts): path for path in FILES}
 ROUNDS_ELSEWHERE = {"_kernels/whole_round.py", "ensemble/kinds/smooth.py"}  # beside `boost`; see docs/more/developers/design.md
+
+
+def of_each(cases):
+    """One test of all of them: thousands of tests of a moment each take longer to begin and to tell than to run."""
+
+    def decorate(test):
+        def all_of_them():
+            for case in cases:
+                test(case)
+
+        return all_of_them
+
+    return decorate
 
 
 def imports(path, everywhere=True):
@@ -52,7 +63,7 @@ def imported_modules(path):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "minrisk")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+@of_each(FILES)
 def test_numba_is_imported_by_kernels_only(path):
     if part_of(path) != "_kernels":
         assert not any(name.split(".")[0] == "numba" for name in imports(path))
@@ -62,7 +73,7 @@ def test_every_package_has_its_place():
     assert {package_of(name) for name in MODULES} == set(ORDER)
 
 
-@pytest.mark.parametrize("name", sorted(MODULES))
+@of_each(sorted(MODULES))
 def test_imports_run_one_way(name):
     own = ORDER.index(package_of(name))
     for other in imported_modules(MODULES[name]):
@@ -70,7 +81,7 @@ def test_imports_run_one_way(name):
             assert ORDER.index(package_of(other)) < own, f"{name} imports {other}"
 
 
-@pytest.mark.parametrize("name", sorted(MODULES))
+@of_each(sorted(MODULES))
 def test_rows_are_made_in_one_place_and_seen_through_their_interface(name):
     """The loop, its steps and its learners know neither where rows are nor any array with an entry for each of them."""
     package = package_of(name)
@@ -89,7 +100,7 @@ def test_no_module_imports_itself_by_way_of_others():
     assert not waiting, f"circles among {sorted(waiting)}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+@of_each(FILES)
 def test_files_and_functions_are_small(path):
     source = path.read_text()
     assert source.count("\n") <= 700
@@ -100,7 +111,7 @@ def test_files_and_functions_are_small(path):
             assert length <= 80, f"{path}:{node.lineno} {node.name} has {length} lines"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+@of_each(FILES)
 def test_no_pickle_no_print_no_stub(path):
     source = path.read_text()
     assert "pickle" not in set(imports(path))
@@ -136,7 +147,7 @@ def writes(call):
     return name in ("to_parquet", "savefig", "write_bytes", "write_text", "mkstemp", "NamedTemporaryFile", "umask")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+@of_each(FILES)
 def test_files_are_written_in_one_way(path):
     code = ast.parse(path.read_text())
     blocks = [node for node in ast.walk(code) if isinstance(node, ast.With)]
@@ -173,7 +184,7 @@ def test_no_type_is_a_bare_participle():
     assert [name for name in names if re.fullmatch(r"(?!Seed)[A-Z][a-z]*(ed|ing)|Made|Found|Given|Held|Kept", name)] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+@of_each(FILES)
 def test_no_property_has_a_lock(path):
     """See `minrisk._cached`: a fork may leave it locked."""
     assert not re.search(r"^from functools import .*cached_property", path.read_text(), re.M)

@@ -28,6 +28,7 @@ from minrisk.model.codes import exhaustive
 from minrisk.rows.costs import RowCosts
 from minrisk.steps.codewords import least_of_exponentials
 from tests import naive_baselines as naive
+from tests.helpers import slow_after
 
 COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 ZERO_ONE = 1 - np.eye(3)
@@ -55,7 +56,7 @@ def first_split(model):
 
 
 # -- BAdaCost ----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", slow_after(1, range(4)))
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST], ids=["0/1", "costs"])
 @SMOOTHED
 def test_badacost_equals_its_twin(cost, seed, smoothing, max_depth):
@@ -177,7 +178,7 @@ def ridges(C, y, w, H, smoothing):
     return smoothing * np.array([fsum(lost[:, k]) for k in range(H.shape[1])])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_after(1, range(3)))
 @pytest.mark.parametrize("response", ["real", "sign"])
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
 @SMOOTHED
@@ -251,7 +252,7 @@ def test_discrete_adaboost_mh_of_two_classes_is_adaboost(seed):
 
 
 # -- GentleBoost -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_after(1, range(3)))
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
 def test_gentle_boost_equals_its_twin(cost, seed):
     X, y, w = problem(seed)
@@ -340,7 +341,7 @@ def test_the_own_score_loss_has_the_slopes_that_differences_have(centred):
 
 
 # -- AdaBoost.ECC ------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_after(1, range(3)))
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
 @SMOOTHED
 def test_adaboost_ecc_equals_its_twin(cost, seed, smoothing, max_depth):
@@ -370,7 +371,7 @@ def test_adaboost_ecc_equals_its_twin(cost, seed, smoothing, max_depth):
     np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_after(1, range(3)))
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
 def test_the_largest_cut_parts_the_most_weight(cost, seed):
     """Beside sums of terms row by row, for every colouring."""
@@ -425,7 +426,7 @@ def test_adaboost_ecc_of_two_classes_is_real_adaboost(seed):
 
 
 # -- AOSO-LogitBoost ---------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", slow_after(1, range(4)))
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
 @SMOOTHED
 def test_aoso_logitboost_equals_its_twin(cost, seed, smoothing, max_depth):
@@ -506,7 +507,7 @@ def largest_cut(u, radius):
     return np.sign(u) * np.minimum(np.abs(u), height)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_after(1, range(3)))
 @pytest.mark.parametrize("norm", ORDERS)
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
 def test_gradboost_equals_its_twin(cost, norm, seed):
@@ -644,6 +645,7 @@ def expected_failures(estimator):
     return found
 
 
+@pytest.mark.slow  # `tests/test_estimator.py` has other parameters of each
 @parametrize_with_checks(KINDS, expected_failed_checks=expected_failures)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

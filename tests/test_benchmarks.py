@@ -19,12 +19,24 @@ from benchmarks import common
 from benchmarks.rounds import NAMES, counts, timed_rounds
 from minrisk import AdaBoostMHClassifier
 from minrisk.estimator import BoostedClassifier
+from tests.helpers import slow_after
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__")
     for path in (ROOT / "benchmarks").rglob("*.py") if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
 )  # fmt: skip
+MEASURED = ("benchmarks.attack", "benchmarks.cold_start", "benchmarks.csv_memory", "benchmarks.dask_cluster",
+            "benchmarks.larger_than_memory", "benchmarks.memory", "benchmarks.refresh",
+            "benchmarks.replicate.piboost")  # what other tests are of
+PEERS_OF = {
+    "benchmarks.categories": "lightgbm", "benchmarks.compare": "lightgbm", "benchmarks.missing_values": "lightgbm",
+    "benchmarks.predict_flagship": "LightGBM", "benchmarks.decide": "LightGBM",
+    "benchmarks.exported": "ONNX", "benchmarks.small_data": "LightGBM", "benchmarks.rare": "lightgbm",
+    "benchmarks.speed": "LightGBM", "benchmarks.time_to_error": "LightGBM", "benchmarks.replicate.stagewise_paths": "CVXPY",
+    "benchmarks.model_size": "LightGBM",
+}  # fmt: skip
+SLOW = {*MEASURED, *PEERS_OF} - {"benchmarks.exported"}  # the others with peers are run without
 LIMITS = {"benchmarks.cold_start": 600, "benchmarks.attack": 300}  # seconds of processors; kernels are compiled there
 ELSEWHERE = ("benchmarks.attack", "benchmarks.before_after", "benchmarks.cold_start", "benchmarks.memory",
              "benchmarks.csv_memory", "benchmarks.sparse", "benchmarks.larger_than_memory",
@@ -99,7 +111,7 @@ def anew(module, said, rows, fits):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("module", slow_after(len(MODULES) - len(SLOW), sorted(MODULES, key=SLOW.__contains__)))
 def test_quick_is_small_real_and_keeps_off_the_results(module, quick):
     before, begun = state(), spent()
     if module in NOTHING_INSTEAD and not common.DATA.is_dir():
@@ -117,8 +129,8 @@ def test_every_benchmark_is_found():
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "module",
-    ["benchmarks.categories", "benchmarks.kddcup", "benchmarks.quality",
-     "benchmarks.rare", "benchmarks.replicate.stagewise_mnist", "benchmarks.row_costs"],
+    slow_after(5, ["benchmarks.categories", "benchmarks.kddcup", "benchmarks.quality",
+                   "benchmarks.replicate.stagewise_mnist", "benchmarks.row_costs", "benchmarks.rare"]),
 )
 def test_quick_without_data_sets(module, quick, monkeypatch, tmp_path):
     monkeypatch.setattr(common, "DATA", tmp_path / "nowhere")
@@ -145,15 +157,7 @@ def test_a_cold_start_without_data_sets(monkeypatch, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    ("module", "absent"),
-    [("benchmarks.categories", "lightgbm"), ("benchmarks.compare", "lightgbm"),
-     ("benchmarks.missing_values", "lightgbm"), ("benchmarks.model_size", "LightGBM"),
-     ("benchmarks.predict_flagship", "LightGBM"), ("benchmarks.decide", "LightGBM"), ("benchmarks.exported", "ONNX"), ("benchmarks.small_data", "LightGBM"),
-     ("benchmarks.rare", "lightgbm"),
-     ("benchmarks.speed", "LightGBM"), ("benchmarks.time_to_error", "LightGBM"),
-     ("benchmarks.replicate.stagewise_paths", "CVXPY")],
-)  # fmt: skip
+@pytest.mark.parametrize(("module", "absent"), slow_after(len(PEERS_OF) - 1, PEERS_OF.items()))  # `tests/test_model_size.py` is of sizes
 def test_quick_without_peers(module, absent, quick, monkeypatch):
     for peer in PEERS:
         monkeypatch.setitem(sys.modules, peer, None)

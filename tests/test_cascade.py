@@ -22,6 +22,7 @@ from minrisk.model.cascade import NEVER, Cascade, DecisionRule, Stages, stage_ro
 from minrisk.model.coded_trees import CodedTrees
 from minrisk.model.packed import pack
 from minrisk.model.rounded_vectors import RoundedVectors
+from tests.helpers import slow_after
 from tests.test_model import leaf_tree
 
 D = 4
@@ -118,7 +119,7 @@ def brute_certain(score, scale, costs, rise, samples, rng):
     return found
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", slow_after(20, range(60)))
 def test_what_is_certain_no_remainder_changes(seed):
     rng = np.random.default_rng(seed)
     K, scale, most = int(rng.integers(2, 5)), rng.uniform(0.3, 2), rng.uniform(0.01, 1.0)

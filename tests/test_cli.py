@@ -99,9 +99,9 @@ def test_fit_equals_the_estimator(folder, tmp_path, given, expected):
     assert ("on the training rows" in text) != flagship and ("on the rows left out" in text) == flagship
 
 
-def test_fit_tells_the_cost_of_the_rows_left_out(folder, tmp_path):
+def test_fit_tells_the_cost_of_the_rows_left_out(folder, tmp_path, processor_clock):
     out = tmp_path / "m.minrisk"
-    facts = json.loads(run("fit", folder / "plain.csv", "--target", "grade", "--time-budget", 12, "--n-estimators", 9,
+    facts = json.loads(run("fit", folder / "plain.csv", "--target", "grade", "--time-budget", 4, "--n-estimators", 9,
                            "--out", out, "--json"))
     model = minrisk.load(out)
     tried = {row["surrogate"]: row["pooled_risk"] for row in model.selection_}
@@ -514,7 +514,8 @@ def test_candidates_in_a_table(monkeypatch, capsys, columns):
     assert "A candidate without a share is not in the model" in " ".join(lines[9:])
 
 
-def test_warmup():
+def test_warmup(monkeypatch):
+    monkeypatch.setattr("minrisk._warmup.compile_all", lambda backwards=False: None)  # `tests/test_warmup.py` has it compile
     assert "The kernels are compiled" in run("warmup")
 
 

@@ -26,6 +26,7 @@ from minrisk.cli.costs import read_costs
 from minrisk.io.dialect import Dialect
 from minrisk.io.tables import Table
 from tests.command_line import invoke, refused
+from tests.helpers import slow_after
 
 ROOT = Path(__file__).parent.parent
 FEW = ("--method", "rebel", "--n-estimators", 5)
@@ -385,7 +386,7 @@ class Counted(str):
         return str.__eq__(self, other)
 
 
-@pytest.mark.parametrize("kind", ["csv", "semicolons", "parquet"])
+@pytest.mark.parametrize("kind", slow_after(2, ["csv", "parquet", "semicolons"]))
 def test_wide_tables_take_time_by_their_width(tmp_path, monkeypatch, kind):
     whole = Table.__init__
     monkeypatch.setattr(Table, "__init__", lambda self, path, names: whole(self, path, [Counted(name) for name in names]))
@@ -486,7 +487,7 @@ def test_decisions_are_exact_but_on_a_terminal(evil, monkeypatch):
         os.close(device)
 
 
-@pytest.mark.parametrize("content", ["raise ImportError('numpy.dtype size changed')", "", "1 / 0"], ids=["none", "stub", "faulty"])
+@pytest.mark.parametrize("content", slow_after(1, ["raise ImportError('numpy.dtype size changed')", "", "1 / 0"]), ids=["none", "stub", "faulty"])
 def test_a_broken_pandas_is_named(folder, tmp_path, content):
     (tmp_path / "pandas").mkdir()
     (tmp_path / "pandas" / "__init__.py").write_text(content)

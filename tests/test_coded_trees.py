@@ -57,7 +57,7 @@ def test_255_thresholds_are_the_most():
     trees = [t._replace(value=np.array([0.0, 1.0, 1.0]), threshold=np.array([i, np.inf, np.inf]))
              for i, t in enumerate(trees)]  # fmt: skip
     vectors = rng.normal(size=(512, 2))
-    X = np.arange(-1.0, 257.0, 0.5)[:, None]
+    X = np.arange(-1.0, 257.0, 3.5)[:, None]  # on thresholds and between them
     for n, coded in ((255, True), (256, False)):
         model = AdditiveModel(pack(trees[:n]), vectors[: 2 * n], np.zeros(2), 1)
         assert (model._whole is not None) == coded

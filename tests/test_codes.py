@@ -25,6 +25,7 @@ from minrisk.losses.codes import code_loss
 from minrisk.model.codes import Decoder, dense, exhaustive, nearest_distance, one_vs_all
 from minrisk.rows.costs import RowCosts
 from tests import naive_baselines, naive_codes
+from tests.helpers import slow_after
 
 COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 ZERO_ONE = 1 - np.eye(3)
@@ -56,7 +57,7 @@ def answers_of(tree, X):
 
 
 # -- AdaBoost.MO -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_after(1, range(3)))
 @pytest.mark.parametrize("code", ["exhaustive", CODE], ids=["exhaustive", "table"])
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST], ids=["0/1", "costs"])
 @pytest.mark.parametrize(("smoothing", "max_depth"), [(1e-3, 2), (0.0, 1)])
@@ -308,7 +309,7 @@ def test_the_loss_of_bits_has_the_slopes_that_differences_have():
 
 
 # -- AdaBoost.SIP ------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", slow_after(1, range(2)))
 @pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
 @pytest.mark.parametrize("smoothing", [1e-3, 0.0])
 def test_adaboost_sip_equals_its_twin(cost, seed, smoothing):
@@ -332,7 +333,7 @@ def test_adaboost_sip_equals_its_twin(cost, seed, smoothing):
     np.testing.assert_allclose(model.decision_function(X), H, rtol=1e-7, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", slow_after(1, range(2)))
 def test_no_partition_that_is_drawn_is_steeper(seed):
     """The slope at the start against that of AdaBoost.ECC's first learners, and of all partitions with all stumps."""
     X, y, w = problem(seed, n=80, K=5)
@@ -365,7 +366,7 @@ def test_adaboost_sip_of_two_classes_is_adaboost(seed):
     assert model.n_iter_ == 7
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_after(1, range(3)))
 def test_deeper_trees_have_the_partition_that_they_prefer(seed):
     """Steeper than the stump, no partition is better for the tree, and the step is that of the formula."""
     X, y, w = problem(seed)
@@ -392,6 +393,7 @@ def test_importances_of_adaboost_sip_are_shares():
 
 
 # -- both --------------------------------------------------------------------------------------------------------------
+@pytest.mark.slow  # `tests/test_estimator.py` has other parameters of each
 @parametrize_with_checks([
     AdaBoostMOClassifier(n_estimators=5, code="random", decoding="hamming", response="sign", random_state=0, n_jobs=2),
     AdaBoostMOClassifier(n_estimators=5, code="one-vs-all", max_depth=3, max_features=0.5),

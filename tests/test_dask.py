@@ -17,6 +17,7 @@ from minrisk.rows.dask.cluster import ClusterError, gathered, in_words
 from minrisk.rows.dask.engine import DaskEngine, made_shard
 from minrisk.rows.remote.driver import Driver
 from minrisk.rows.remote.placed import Part, Seal
+from tests.helpers import slow_after
 from tests.test_elsewhere import as_many_rows
 from tests.test_pieces import content
 
@@ -53,7 +54,7 @@ def client(cluster, monkeypatch):
 
 
 X, Y = blobs(900, 5, 3, seed=3)
-MODEL = MinRiskClassifier(COSTS, n_estimators=10, search_rows=64, pool=False, random_state=0)
+MODEL = MinRiskClassifier(COSTS, n_estimators=5, search_rows=64, pool=False, random_state=0)
 
 
 def of_dask(n_parts):
@@ -66,7 +67,7 @@ def expected(monkeypatch, tmp_path):
     return content(clone(MODEL).fit(X, Y), tmp_path)
 
 
-@pytest.mark.parametrize("n_workers", [1, 2, 3])
+@pytest.mark.parametrize("n_workers", slow_after(1, [3, 1, 2]))
 def test_models_are_the_same(n_workers, cluster, client, expected, tmp_path):
     cluster.scale(n_workers)
     client.wait_for_workers(n_workers)
@@ -241,7 +242,7 @@ def read_again(number, folder):
     return np.c_[X, Y][np.random.default_rng(len(file.read_text())).permutation(rows)]
 
 
-@pytest.mark.parametrize("of", ["an array", "a frame"])
+@pytest.mark.parametrize("of", slow_after(1, ["a frame", "an array"]))
 def test_a_partition_is_read_once(of, client, tmp_path):
     """X and y of it together, also where they are made of one table."""
     import dask

@@ -1,14 +1,15 @@
 """Changed bytes of tables, costs and models: an answer or one clear error, and the fuzzer sees more than its seeds."""
 
 import numpy as np
+import pytest
 
 from tests import fuzzing
+from tests.helpers import slow_after
 
-CASES = 600
 
-
-def test_changed_bytes_give_an_answer_or_one_clear_error(tmp_path):
-    outcomes = list(fuzzing.run(CASES, 0, tmp_path))
+@pytest.mark.parametrize(("n", "seed"), slow_after(1, [(200, 0), (600, 1)]))
+def test_changed_bytes_give_an_answer_or_one_clear_error(n, seed, tmp_path):
+    outcomes = list(fuzzing.run(n, seed, tmp_path))
     assert [found for found in outcomes if found.kind not in ("answer", "error")] == []
     for name in ("costs", "table", "new rows", "parquet", "model"):
         kinds = {found.kind for found in outcomes if found.case.startswith(f"{name}:")}

@@ -23,6 +23,7 @@ from minrisk.boosting import loop
 from minrisk.boosting.monitors import RiskHistory
 from minrisk.ensemble import training
 from minrisk.ensemble.kinds import CHALLENGERS, Plain
+from tests.helpers import slow_after
 from tests.kills import ROOT, start, write_table
 from tests.partitions import Divided, divide
 
@@ -389,7 +390,7 @@ MODELS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_after(1, MODELS))
 def test_a_process_keeps_what_it_has_learnt_and_ends_soon(name, tmp_path):
     model, n = MODELS[name]
     code = CHILD.format(model=model, n=n)
@@ -427,7 +428,7 @@ def stopped_command(folder, out, *more, rounds=(60,), prelude=""):
     return process.returncode, said
 
 
-@pytest.mark.parametrize("method", ["minrisk", "rebel"])
+@pytest.mark.parametrize("method", slow_after(1, ["minrisk", "rebel"]))
 def test_the_command_writes_it_beside_the_model(method, tmp_path):
     write_table(tmp_path)
     out = tmp_path / "m.minrisk"

@@ -17,6 +17,7 @@ import pytest
 import minrisk
 from minrisk._kernels import _cache
 from minrisk._memory import points
+from tests.helpers import slow_after
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 PACKAGE = Path(minrisk.__file__).parent
@@ -116,7 +117,7 @@ def test_the_last_resort_is_a_private_folder(installed):
 
 
 @needs_posix
-@pytest.mark.parametrize("kind", ["link", "open to others", "somebody else's", "file"])
+@pytest.mark.parametrize("kind", slow_after(2, ["link", "open to others", "somebody else's", "file"]))
 def test_a_folder_that_others_may_have_made_is_refused(installed, kind):
     installed.close_package()
     installed.close_home()
@@ -281,7 +282,7 @@ def test_folders_that_cannot_be_reached_are_passed_over(installed):
 
 
 @needs_posix
-@pytest.mark.parametrize("how", ["open to others", "somebody else's"])
+@pytest.mark.parametrize("how", slow_after(1, ["somebody else's", "open to others"]))
 def test_files_that_another_user_can_have_written_are_not_run(installed, how):
     beside = installed.folder / "minrisk" / "_kernels" / "__pycache__"
     assert installed.call()[0] == 1

@@ -18,7 +18,7 @@ from minrisk.boosting.loop import boost
 from minrisk.data.binning import fit_binner
 from minrisk.losses.codewords import simplex_codewords
 from minrisk.rows.local.directed import LocalDirectedRows
-from tests.helpers import in_units, make_costs
+from tests.helpers import in_units, make_costs, slow_after
 
 LOSSES = ("gll", "gel", "mc", "ls", "lt")
 
@@ -44,7 +44,7 @@ def test_codewords_are_a_simplex(K):
     np.testing.assert_allclose(Y @ Y.T, (K * np.eye(K) - 1) / (K - 1), atol=1e-14)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", slow_after(8, range(20)))
 @pytest.mark.parametrize("loss", LOSSES)
 def test_equals_the_twin(loss, seed):
     X, y, cost, weights, rng = problem(seed)
@@ -65,7 +65,7 @@ def test_equals_the_twin(loss, seed):
     assert features == [term[0] for term in terms]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", slow_after(4, range(10)))
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("weak_learner", ["linear", "tree"])
 def test_a_coordinate_step_is_the_numerical_minimum(loss, seed, weak_learner):

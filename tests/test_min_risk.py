@@ -25,7 +25,7 @@ from minrisk.ensemble.defaults import (
     SLOW_START,
 )
 from minrisk.ensemble.folds import fold_numbers
-from tests.helpers import without_kinds
+from tests.helpers import slow_after, without_kinds
 
 COST_TRAINED = ("coupled", "gll", "gel")
 POSTERIOR = ("softmax", "exponential")
@@ -149,7 +149,7 @@ def test_surrogates_trained_on_costs_per_row(surrogate, digits):
     assert np.mean(model.predict(X_test) == y_test) > 0.85
 
 
-@pytest.mark.parametrize("pool", [True, False])
+@pytest.mark.parametrize("pool", slow_after(1, [True, False]))
 def test_auto_tries_more_within_a_budget(pool, digits, processor_clock):
     X, _, y, _ = digits
     options = {"random_state": 0, "n_estimators": 5, "pool": pool}
@@ -248,7 +248,7 @@ def test_rounds_are_chosen_on_left_out_rows(checkpoints):
     assert len(model.train_loss_) == model.n_iter_ + 1
 
 
-@pytest.mark.parametrize("caution", [0.0, 0.5])
+@pytest.mark.parametrize("caution", slow_after(1, [0.5, 0.0]))
 def test_what_left_out_rows_say_is_not_lost(caution, monkeypatch):
     """Little noise: the rows that a member has not seen are a quarter of what there is to know.
 

@@ -36,6 +36,7 @@ from minrisk.rows.exchange import Place
 from minrisk.rows.local import growth, leaf_search
 from minrisk.rows.local.drawn_rows import MOST_TIMES
 from minrisk.rows.local.folded import LocalFoldedRows
+from tests.helpers import slow_after
 from tests.pieces import Meeting, PiecedFoldedRows, PiecedRows, Together, assert_same, in_pieces
 
 
@@ -91,8 +92,7 @@ def test_many_rows(name, monkeypatch, tmp_path):
     check_same(lambda: LARGE[name].fit(X, y, sample_weight=weight), 3, monkeypatch, tmp_path)
 
 
-@pytest.mark.parametrize("most", [0, 1 << 17])
-@pytest.mark.parametrize("bag", [1.0, 0.4])
+@pytest.mark.parametrize(("bag", "most"), slow_after(2, [(1.0, 0), (0.4, 1 << 17), (1.0, 1 << 17), (0.4, 0)]))
 def test_trees_on_all_rows(bag, most, monkeypatch, tmp_path):
     """By exchanges of every node's histograms, or all rows at one piece."""
     monkeypatch.setattr(growth, "SENT_ROWS", most)
@@ -205,7 +205,7 @@ def test_a_piece_without_rows_knows_the_costs_of_all():
             assert expected.class_weight[k] == weight[own].sum()
 
 
-@pytest.mark.parametrize("n_pieces", [1, 2, 3, 9])
+@pytest.mark.parametrize("n_pieces", slow_after(2, [1, 3, 2, 9]))
 def test_any_number_of_pieces(n_pieces, monkeypatch, tmp_path):
     X, y = blobs(41, 3)
     model = MinRiskClassifier(COSTS, n_estimators=15, random_state=0)
@@ -220,7 +220,7 @@ OF_FOLDS = {
 
 
 @pytest.mark.parametrize("name", OF_FOLDS)
-@pytest.mark.parametrize("n_pieces", [2, 5])
+@pytest.mark.parametrize("n_pieces", slow_after(1, [2, 5]))
 def test_pieces_with_rows_of_each_fold(name, n_pieces, monkeypatch, tmp_path):
     """As an engine divides them that does not move rows: they are numbered fold after fold all the same."""
     X, y = blobs(230, 3, seed=8)
@@ -235,7 +235,7 @@ def test_costs_of_rows_in_pieces_of_folds(monkeypatch, tmp_path):
     check_same(lambda: model.fit(X, y, cost=costs), 4, monkeypatch, tmp_path, in_folds=True)
 
 
-@pytest.mark.parametrize("options", [{"max_features": 1.0}, {}, {"subsample": 0.6, "max_features": 0.5}])
+@pytest.mark.parametrize("options", slow_after(1, [{"subsample": 0.6, "max_features": 0.5}, {}, {"max_features": 1.0}]))
 def test_drawn_sparse_rows(options, monkeypatch, tmp_path):
     rng = np.random.default_rng(3)
     X, y = csr_matrix(rng.integers(0, 4, (400, 15)) * (rng.random((400, 15)) < 0.3)), rng.integers(0, 3, 400)
@@ -246,9 +246,11 @@ def test_drawn_sparse_rows(options, monkeypatch, tmp_path):
 
 
 # -- leads of early decisions ------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("in_folds", [False, True])
-@pytest.mark.parametrize("judged", [defaults.JUDGED_STAGES, 1000])
-@pytest.mark.parametrize("costs", [None, COSTS])
+@pytest.mark.parametrize(("costs", "judged", "in_folds"), slow_after(2, [
+    (COSTS, 1000, True), (None, defaults.JUDGED_STAGES, False),
+    (None, 1000, True), (None, 1000, False), (None, defaults.JUDGED_STAGES, True),
+    (COSTS, 1000, False), (COSTS, defaults.JUDGED_STAGES, True), (COSTS, defaults.JUDGED_STAGES, False),
+]))  # fmt: skip
 def test_leads_are_those_of_one_array(costs, judged, in_folds, monkeypatch):
     monkeypatch.setattr(defaults, "JUDGED_STAGES", judged)
     X, y = blobs(900, 3, seed=4)

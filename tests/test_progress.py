@@ -226,7 +226,7 @@ def test_a_fit_that_fails_stops_it_where_it_is(drawn, monkeypatch):
 
 
 # -- where nothing is drawn --------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("estimator", [REBELClassifier(n_estimators=2), MinRiskClassifier(n_estimators=5, time_budget=9.0)])
+@pytest.mark.parametrize("estimator", [REBELClassifier(n_estimators=2), MinRiskClassifier(n_estimators=5, time_budget=1.0)])
 def test_without_rich_it_warns_once(monkeypatch, estimator):
     monkeypatch.setitem(sys.modules, "rich.progress", None)
     X, y = some(60)

@@ -12,6 +12,7 @@ from minrisk._workers import Workers
 from minrisk.ensemble.defaults import DISCRIMINANT, FISHER, PRINCIPAL
 from minrisk.ensemble.directions import fit_moments, shrunk_covariance
 from minrisk.model.projection import Projection
+from tests.helpers import slow_after
 
 
 def some_projection(rng, d, m):
@@ -379,7 +380,7 @@ def test_a_covariance_of_nothing_can_be_inverted():
     assert np.linalg.eigvalsh(found)[0] > 0
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", slow_after(10, range(40)))
 def test_directions_do_not_depend_on_the_order_of_the_rows(seed):
     """Nor do their signs, nor those where two classes lie in one place: a direction made of rounding is 0."""
     rng = np.random.default_rng(seed)

@@ -17,6 +17,7 @@ from minrisk.rows.limits import Limits
 from minrisk.rows.local import growth
 from minrisk.rows.local.rows import LocalRows
 from tests import naive
+from tests.helpers import slow_after
 from tests.pieces import PiecedRows, cuts_of
 from tests.test_pieces import content
 from tests.test_vector_trees import GAINS, bare_rows, grow, identical, random_problem, same_tree, seen_by
@@ -27,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")
 __all__ = ["compiled"]  # the whole round, for this module as well
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", slow_after(12, range(30)))
 def test_trees_equal_the_twin(seed):
     rng = np.random.default_rng(seed)
     X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, n_bagged=rng.choice([0.6, 1.0]))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from minrisk import REBELClassifier
-from tests.helpers import check_packed
+from tests.helpers import check_packed, slow_after
 
 N_PROBLEMS = 200
 N_ROUNDS = 20
@@ -137,7 +137,7 @@ def close(got, want, scale):
     return np.all(np.abs(np.asarray(got) - want) <= np.maximum(RTOL * scale, 1e-15))
 
 
-@pytest.mark.parametrize("seed", range(N_PROBLEMS))
+@pytest.mark.parametrize("seed", slow_after(60, range(N_PROBLEMS)))
 def test_equals_the_twin(seed):
     p = random_problem(seed)
     want = naive.rebel(p.X, p.cost_rows, p.sample_weight, p.edges, N_ROUNDS, **p.settings)
@@ -161,7 +161,7 @@ def test_equals_the_twin(seed):
     assert close(got.model_.scores(p.X_new), scores, np.abs(scores).max()), context
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", slow_after(12, range(40)))
 def test_constant_in_each_round_equals_its_twin(seed):
     rng = np.random.default_rng(seed)
     K, n = int(rng.integers(2, 6)), int(rng.integers(20, 61))
@@ -189,7 +189,7 @@ def test_constant_in_each_round_equals_its_twin(seed):
         assert close(loss, value, abs(value))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", slow_after(8, range(20)))
 def test_two_classes_are_adaboost(seed):
     """With 0/1 costs, no smoothing and no constant term, the scores are discrete AdaBoost's margins (S.8)."""
     rng = np.random.default_rng(1000 + seed)

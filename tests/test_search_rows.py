@@ -18,7 +18,7 @@ from minrisk.rows.limits import Limits
 from minrisk.rows.local import drawn_rows, growth
 from minrisk.rows.local.drawn_rows import draw
 from tests import naive
-from tests.helpers import make_data, make_rows
+from tests.helpers import make_data, make_rows, slow_after
 from tests.test_vector_trees import bare_rows, grow, make_recipe, random_problem, same_tree, seen_by
 
 ONE_BIN = 1 / 64  # sizes in a bin differ by that share at most
@@ -159,7 +159,7 @@ def test_order_by_leaf():
     assert list(start) == [0, 3, 4, 4] and list(end) == [3, 4, 4, 5]
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", slow_after(8, range(24)))
 @pytest.mark.parametrize("large", [10, 4096])
 def test_trees_are_grown_on_the_drawn_rows(seed, large, monkeypatch):
     """As the twin grows them on the drawn rows alone; leaf sums are those of all rows in the bag."""

@@ -14,6 +14,7 @@ from minrisk._workers import Workers
 from minrisk.rows.limits import Limits
 from minrisk.rows.local.columns import BLOCKS_OF_THREAD, LocalColumns, divided
 from minrisk.rows.local.growth import following
+from tests.helpers import slow_after
 
 
 # -- tasks -------------------------------------------------------------------------------------------------------------
@@ -120,7 +121,7 @@ def searched(values, least):
     return best, beaten, where, where
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", slow_after(10, range(40)))
 def test_ranges_find_what_one_search_finds_also_where_splits_nearly_tie(seed):
     rng, again = np.random.default_rng(seed), 0
     for _ in range(200):

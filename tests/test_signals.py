@@ -9,6 +9,7 @@ import time
 import pytest
 
 import minrisk
+from tests.helpers import slow_after
 from tests.kills import HIDDEN, command, kill_at_random, start, write_table
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -84,15 +85,17 @@ def stop(folder, prelude, *signals, pause=0.0):
     return process.returncode, said, time.monotonic() - begun
 
 
-@pytest.mark.parametrize("when", [FITTING, IMPORTING], ids=["fit", "import"])
-@pytest.mark.parametrize("name", CODES)
+@pytest.mark.parametrize(("name", "when"), slow_after(3, [
+    ("SIGINT", FITTING), ("SIGTERM", IMPORTING), ("SIGHUP", FITTING),
+    ("SIGINT", IMPORTING), ("SIGTERM", FITTING), ("SIGHUP", IMPORTING),
+]), ids=lambda given: {FITTING: "fit", IMPORTING: "import"}.get(given, given))  # fmt: skip
 def test_a_signal_stops_the_command(folder, name, when):
     code, said, seconds = stop(folder, when, name)
     assert (code, said) == (CODES[name], "minrisk: stopped.\n") and seconds < 20
     assert (folder / "m.minrisk").read_bytes() == b"old" and not list(folder.glob(HIDDEN))
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", slow_after(1, ["SIGINT", "SIGTERM"]))
 def test_a_finished_fit_is_written_first(folder, name):
     code, said, _ = stop(folder, SAVING, name)
     assert code == CODES[name]
@@ -130,8 +133,9 @@ def test_the_library_leaves_signals_alone():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_kill_leaves_the_old_model_or_the_new_one(tmp_path):
-    for kill in kill_at_random(tmp_path, CASES):
+@pytest.mark.parametrize(("n", "seed"), slow_after(1, [(1, 0), (CASES, 1)]))
+def test_a_kill_leaves_the_old_model_or_the_new_one(n, seed, tmp_path):
+    for kill in kill_at_random(tmp_path, n, seed):
         assert kill.holds in ("old", "new"), kill
         assert "Traceback" not in kill.said or kill.code == -getattr(signal, kill.signal), kill
     assert start(*command(tmp_path, 1)).wait() == 0 and not list(tmp_path.glob(HIDDEN))

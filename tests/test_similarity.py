@@ -21,7 +21,7 @@ from minrisk.rows.limits import LIMITS, Limits
 from minrisk.rows.local.neighbors import neighbors_of
 from minrisk.rows.local.similar import LocalSimilarRows
 from minrisk.steps.base import StepProblem
-from tests.helpers import check_packed, make_costs
+from tests.helpers import check_packed, make_costs, slow_after
 
 
 def similar(response="real", **options):
@@ -39,6 +39,7 @@ def problem(seed, whole=False):
     return X, y, rng.uniform(0.5, 2.0, n), K
 
 
+@pytest.mark.slow  # `tests/test_estimator.py` has other parameters of each
 @parametrize_with_checks([similar(n_estimators=5), similar("sign", n_estimators=5, scaling="standard", n_jobs=2)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -107,7 +108,7 @@ def searched(X, y, K, H, weight, real, limits=LIMITS):
     return rows, found, stated
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", slow_after(4, range(10)))
 @pytest.mark.parametrize("real", [True, False])
 @pytest.mark.parametrize("nearest", [LIMITS.nearest, 2])
 def test_binarisation_and_every_candidate(seed, real, nearest):

@@ -15,6 +15,7 @@ import minrisk
 from benchmarks.before_after import blobs
 from minrisk import StructBoostClassifier
 from minrisk.steps.cutting_planes import Bundle, Plane
+from tests.helpers import slow_after
 
 
 def few(seed, n=40, K=3):
@@ -81,7 +82,7 @@ TAXONOMY = np.array([[0.0, 1, 2, 2], [1, 0, 2, 2], [2, 2, 0, 1], [2, 2, 1, 0]]) 
 
 
 @pytest.mark.filterwarnings("ignore:StructBoostClassifier has made all")
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", slow_after(2, range(4)))
 @pytest.mark.parametrize("cost", [1.0 - np.eye(4), TAXONOMY], ids=["equal", "taxonomy"])
 def test_rounds_are_those_of_the_paper(cost, seed):
     """After each of them all vectors solve the linear program of the learners so far."""
@@ -95,7 +96,7 @@ def test_rounds_are_those_of_the_paper(cost, seed):
     assert least < 0.9 * cost[y].max(axis=1).mean()  # which no learner at all would lose
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", slow_after(2, range(4)))
 @pytest.mark.parametrize("nu", [0.02, 0.1])
 @pytest.mark.parametrize("costs", ["equal", "table", "by row"])
 def test_the_objective_is_that_of_the_linear_program_of_all_constraints(seed, nu, costs):
@@ -116,7 +117,7 @@ def test_the_objective_is_that_of_the_linear_program_of_all_constraints(seed, nu
     assert model.train_loss_[0] == pytest.approx(np.average(margin.max(axis=1), weights=weights), rel=1e-9)
 
 
-@pytest.mark.parametrize(("data", "nu"), [(load_iris, 0.1), (load_wine, 1 / 30)])
+@pytest.mark.parametrize(("data", "nu"), slow_after(1, [(load_iris, 0.1), (load_wine, 1 / 30)]))
 def test_on_known_sets(data, nu):
     X, y = data(return_X_y=True)
     model = StructBoostClassifier(nu=nu, n_estimators=500, tol=1e-6, solver_iterations=100).fit(X, y)
@@ -282,6 +283,7 @@ def test_a_decision_that_is_no_class_is_refused():
         StructBoostClassifier(np.hstack([cost, np.ones((3, 1))])).fit(X, y)
 
 
+@pytest.mark.slow  # `tests/test_estimator.py` has other parameters of each
 @parametrize_with_checks([
     StructBoostClassifier(n_estimators=10, solver_iterations=5),
     StructBoostClassifier(n_estimators=5, solver_iterations=5, weak_learner="tree", max_features=0.5, n_jobs=2),

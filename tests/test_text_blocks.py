@@ -16,6 +16,7 @@ from minrisk.io import content, lines, room, tables
 from minrisk.io.dialect import Dialect, read_text
 from minrisk.io.tables import open_table
 from minrisk.io.values import TableError
+from tests.helpers import slow_after
 
 ODD = ("", "NA", "?", "True", "1.5", "1,5", "1.000", "1e3", "01", "x", "-0", "9007199254740993", "18446744073709551615", "-9223372036854775808")
 
@@ -44,7 +45,7 @@ def some_text(rng):
     return end.join(out) + (end if rng.random() < 0.8 else "")
 
 
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", slow_after(80, range(300)))
 def test_lines_are_checked_alike_one_by_one_and_many_together(seed, monkeypatch):
     text = some_text(np.random.default_rng(seed))
     found = [checked(text, ["a", "b"])]
@@ -100,7 +101,7 @@ def read(path, stated):
     return plain(frame), table.found, table.notes, plain(table.cells(["c3", "c2"]))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", slow_after(20, range(60)))
 def test_tables_are_the_same_however_many_rows_are_read_together(tmp_path, monkeypatch, seed):
     path = tmp_path / "t.csv"
     path.write_text(some_table(np.random.default_rng(seed)))

@@ -23,6 +23,7 @@ import pytest
 from sklearn.base import clone
 
 import minrisk
+from tests.helpers import slow_after
 from tests.ways import MADE, answers, fit_and_answer, fitted, rows
 
 pytestmark = [
@@ -274,7 +275,10 @@ os._exit(0)
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("way", PROGRAMS)
+ALIKE = ("a fit as the last that a program does", "an object that is fitted when it is given up", "a fork of a fork")
+
+
+@pytest.mark.parametrize("way", slow_after(len(PROGRAMS) - len(ALIKE), sorted(PROGRAMS, key=ALIKE.__contains__)))
 @pytest.mark.parametrize("name", SOME)
 def test_programs(name, way):
     program, times = PROGRAMS[way]

@@ -20,7 +20,7 @@ from minrisk.rows.local.sparse_index import SparseIndex, no_lists
 from minrisk.steps.closed_form import ClosedFormStep, TwoSidedStep
 from minrisk.steps.leaf_vectors import LARGEST_NEWTON, LeafClosedForm, LeafNewton
 from tests import naive
-from tests.helpers import coupled_loss, make_costs, make_data, make_rows, random_costs
+from tests.helpers import coupled_loss, make_costs, make_data, make_rows, random_costs, slow_after
 from tests.test_guess_averse import row_values
 from tests.test_losses import value
 
@@ -108,7 +108,7 @@ def identical(a, b):
 
 
 # -- the slow twin ---------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", slow_after(40, range(120)))
 def test_trees_equal_the_twin(seed):
     rng = np.random.default_rng(seed)
     X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, n_bagged=rng.choice([0.6, 1.0]))
@@ -125,7 +125,7 @@ def test_trees_equal_the_twin(seed):
     same_tree(grown, rows, tree)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", slow_after(6, range(12)))
 def test_nodes_see_the_features_that_are_drawn_for_them(seed):
     X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, n=70, n_bagged=0.8)
     X_binned, n_bins = np.vstack([X_binned] * 3), np.tile(n_bins, 3)

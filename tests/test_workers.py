@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import minrisk
 from minrisk import _workers
 from minrisk._workers import one_blas_thread
+from tests.helpers import slow_after
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
@@ -189,9 +190,10 @@ minrisk.save(model, sys.argv[1])
 """
 
 
-def test_a_model_does_not_depend_on_the_threads_of_matrix_products(tmp_path):
+@pytest.mark.parametrize("numbers", slow_after(1, ["14", "12"]))
+def test_a_model_does_not_depend_on_the_threads_of_matrix_products(numbers, tmp_path):
     files = []
-    for n in "124":
+    for n in numbers:
         path = tmp_path / n
         threads = {name: n for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
         subprocess.run([sys.executable, "-c", FIT, str(path)], check=True, env={**os.environ, **threads})
@@ -216,10 +218,11 @@ for model in (
 """
 
 
-def test_boosting_does_not_depend_on_the_kernels_of_the_blas(tmp_path):
+@pytest.mark.parametrize("other", slow_after(1, ["Prescott", "SandyBridge"]))
+def test_boosting_does_not_depend_on_the_kernels_of_the_blas(other, tmp_path):
     """OpenBLAS can be told to take those of another processor; others do not listen."""
     answers = {}
-    for core in ("Haswell", "Prescott", "SandyBridge"):
+    for core in ("Haswell", other):
         command = [sys.executable, "-c", BOOSTED, str(tmp_path / "m")]
         environment = {**os.environ, "OPENBLAS_CORETYPE": core}
         done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
