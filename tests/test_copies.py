@@ -388,6 +388,26 @@ def test_copies_but_for_a_number_are_grouped(name, number):
     assert np.mean(group[:n] == group[n:]) > 0.95
 
 
+@pytest.mark.parametrize("name", ["coarse numbers", "answers", "a number among codes"])
+def test_waves_of_few_values_are_grouped(name):
+    rng = np.random.default_rng(3)
+    X = {
+        "coarse numbers": np.round(4 * rng.normal(size=(300, 7))),
+        "answers": np.clip(np.round(3 + rng.normal(size=(300, 1)) + 0.7 * rng.normal(size=(300, 14))), 1, 5),
+        "a number among codes": np.c_[rng.normal(size=300), rng.integers(0, 4, (300, 9))],
+    }[name]
+    waves, order, own = np.c_[X.repeat(5, axis=0), np.tile(np.arange(5), 300)], rng.permutation(1500), np.empty(1500, dtype=int)
+    own[order] = sought(waves[order]).group
+    assert np.mean(own.reshape(300, 5) == own[::5, None]) > 0.98 and len(np.unique(own)) > 280
+    assert sought(np.c_[X, rng.integers(0, 5, 300)]) is None
+
+
+def test_tables_of_all_combinations_have_no_waves():
+    """Without one of the columns each row is there as often as that has values."""
+    grid = np.stack(np.meshgrid(*[np.arange(k) for k in (4, 4, 3, 3, 4, 3)]), axis=-1).reshape(-1, 6)
+    assert sought(grid.astype(float)) is None
+
+
 def test_waves_in_other_groups_are_told():
     X, y, rng = world(9, 40)
     X, customer = nearly_copied("noise", X, rng), np.repeat(np.arange(40), 10)

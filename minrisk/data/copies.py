@@ -77,8 +77,10 @@ def told_by(numbers: IntArray, n_rows: int) -> IntArray:
     return np.flatnonzero(numbered_keys(numbers, 0) < share)
 
 
-def are_copies(X: np.ndarray | SparseRows, label: IntArray, d: int) -> bool:
+def are_copies(X: np.ndarray | SparseRows, label: IntArray, d: int, by_times: bool = True) -> bool:
     """Whether rows that are equal in their first d cells are copies and no coincidences; False where none are equal.
+
+    Not `by_times`: the law of columns alone tells, where other cells have made rows distinct.
 
     Examples
     --------
@@ -97,7 +99,7 @@ def are_copies(X: np.ndarray | SparseRows, label: IntArray, d: int) -> bool:
     if times.max(initial=1) == 1:
         return False
     n_values = np.sum(1.0 / times)
-    if n_values**2 > n and _against_the_law(np.unique(of_label, return_counts=True)[1]):
+    if by_times and n_values**2 > n and _against_the_law(np.unique(of_label, return_counts=True)[1]):
         return True
     if d * TWIN_ROWS <= DENSE_VALUES:
         first = np.argsort(key, kind="stable")[:TWIN_ROWS]
@@ -277,16 +279,31 @@ def near_copies(X: np.ndarray, key: Keys, group: IntArray | None = None) -> Near
 
 
 def _near_but_for_numbers(X: np.ndarray, group: IntArray | None) -> NearCopies | None:
-    """Copies in all columns but those of which nearly every row has a value of its own, such as a row number."""
-    n, kept = len(X), dict[bytes, int]()
+    """Copies in all columns but those of which nearly every row has a value of its own, such as a row number.
+
+    Or in all of the others but one, such as the wave of a panel.
+    """
+    n, kept, n_values = len(X), dict[bytes, int](), dict[int, int]()
     for j, column in enumerate(X.T):
         values, place = np.unique(column, return_inverse=True)
+        n_values[j] = len(values)
         if 1 < len(values) < SINGLE_SHARE * n:
             kept.setdefault(_order(place), j)
-    some = X[:, list(kept.values())]
-    if not FEWEST_COLUMNS <= len(kept) < X.shape[1] or not are_copies(some, np.zeros(n, dtype=np.int64), len(kept)):
+    m, columns = len(kept), list(kept.values())
+    if m < FEWEST_COLUMNS:
         return None
-    key = content_keys(some, np.arange(n), len(kept), odd_numbers(np.random.default_rng(0), len(kept)))
+    odds, none = odd_numbers(np.random.default_rng(0), m), np.zeros(n, dtype=np.int64)
+    with np.errstate(over="ignore"):
+        cell = np.stack([mixed(X[:, j], odd) for j, odd in zip(columns, odds, strict=True)])
+        key = cell.sum(axis=0, dtype=np.uint64)
+        if not (m < X.shape[1] and are_copies(X[:, columns], none, m)):
+            shares = [float(np.mean(_times(key - own) > 1)) for own in cell]
+            wave = int(np.argmax(shares))
+            rest = columns[:wave] + columns[wave + 1 :]
+            told = sum(n_values[j] > 2 for j in rest) >= FEWEST_COLUMNS and shares[wave] >= NEAR_SHARE
+            if not (told and are_copies(X[:, rest], none, m - 1, False)):
+                return None
+            key = key - cell[wave]
     _, own, times = np.unique(key, return_inverse=True, return_counts=True)
     if group is not None:
         pair = np.unique(np.stack([own, group]), axis=1)[0]
