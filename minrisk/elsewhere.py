@@ -17,8 +17,9 @@ from minrisk.costs.sample_rows import check_sample_order
 from minrisk.costs.tables import as_numbers, check_cells
 from minrisk.costs.units import check_weight_count, check_weights
 from minrisk.data.chunks import gathered_labels
+from minrisk.data.column_report import rounded_columns
 from minrisk.data.label_cells import check_labels
-from minrisk.inputs import Inputs
+from minrisk.inputs import Inputs, tell_rounded
 from minrisk.rows.remote.driver import Driver, Engine
 from minrisk.rows.remote.placed import Part, PlacedRows, Seal, check_same
 
@@ -36,6 +37,7 @@ class PartFacts(NamedTuple):
     dtype: np.dtype
     columns: dict[str, Any]  # by their names in `KEPT`
     day_columns: tuple[Any, ...]  # which of them hold dates
+    rounded: list[Any]  # which hold whole numbers beyond 2**53
     cost_example: Any = None  # no rows of costs per row
 
 
@@ -53,6 +55,7 @@ def check_part(
         if cost is not None:
             check_costs(cost, n_rows)
             check_sample_order(cost, X=X, y=y)
+        table = X
         X, y = checked._chunk_numbers(X, check_labels(y), reset=True)
         labels, codes = np.unique(y, return_inverse=True)
         check_classification_targets(np.repeat(labels, 3))  # alone they would look like measurements
@@ -67,8 +70,9 @@ def check_part(
     counted = np.bincount(codes, weights=weight) > 0.0
     n_counted = n_rows if weight is None else int(np.count_nonzero(weight))
     day_columns, example = checked._categories.day_columns, None if cost is None else cost[:0]
+    rounded = rounded_columns(table, X)
     part = Part(X, np.asarray(y), weight, cost)
-    facts = PartFacts(Seal.of(number, part), n_counted, labels, counted, X.dtype, kept, day_columns, example)
+    facts = PartFacts(Seal.of(number, part), n_counted, labels, counted, X.dtype, kept, day_columns, rounded, example)
     return part, facts
 
 
@@ -147,6 +151,7 @@ class Elsewhere:
             if not all(_same(own.columns.get(name), first.get(name)) for name in KEPT):
                 one, other = (told.get("_column_names") or told["n_features_in_"] for told in (first, own.columns))
                 raise ValueError(f"partitions must have the same columns in one order, got {one} and {other}.")
+        tell_rounded(dict.fromkeys(name for own in self._facts for name in own.rounded))
         for name in KEPT:  # what an earlier fit has kept may not be there now
             vars(estimator).pop(name, None)
         vars(estimator).update(first)

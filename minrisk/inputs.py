@@ -287,7 +287,7 @@ class Inputs:
         mass, first = self._category_rows(X, y, sample_weight, cost) if learning.columns else (weight, None)
         described = self._described_columns(table, X, y, weight > 0, learning)
         learnt, numbers = learning.learn(codes, y, mass, self._column_names, self._group, first)
-        _tell_rounded(rounded_columns(table, X))
+        tell_rounded(rounded_columns(table, X))
         self._tell_columns(described, learnt)
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
             return self._categories.numbers(X), y, sample_weight
@@ -363,7 +363,7 @@ class Inputs:
                 yield y
 
         coded = gathered_labels(labels())
-        _tell_rounded(dict.fromkeys(rounded))
+        tell_rounded(dict.fromkeys(rounded))
         check_group_rows(self._group, n)
         check_classification_targets(np.repeat(coded.labels, 3))  # alone they would look like measurements
         weighted = [weight is not None for weight in weights]
@@ -483,7 +483,9 @@ class Inputs:
 
     def _numbers_as_fitted(self, X: Any) -> Any:
         """Checked numbers of rows that are no training rows, with the columns and categories of these."""
-        checked = self._check_columns(self._arranged(X), self._categories, reset=False)
+        X = self._arranged(X)
+        checked = self._check_columns(X, self._categories, reset=False)
+        tell_rounded(rounded_columns(X, checked))
         return checked if isinstance(checked, SparseRows) else self._categories.numbers(np.asarray(checked))
 
     def _few_rows(self, X: Any) -> np.ndarray | None:
@@ -541,7 +543,7 @@ def _tell_unseen(unseen: Sequence[Unseen]) -> None:
         warn_caller(f"X holds categories that fit has not seen, taken as missing: {told}.", DataWarning)
 
 
-def _tell_rounded(names: Iterable[Any]) -> None:
+def tell_rounded(names: Iterable[Any]) -> None:
     """Warn of columns of whole numbers that are too large for floats."""
     if told := short(", ".join(map(repr, names)), 200):
         warn_caller(

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent / "minrisk"
 FILES = sorted(ROOT.rglob("*.py"))
 ORDER = (  # a package, or a module at the top, imports from those before it only
-    "_typing", "_callers", "_cached", "_temporary", "_printable", "_optional", "_method_names", "_callbacks", "_interrupts", "_kernels", "_memory", "_sums", "_workers", "data", "costs", "model", "rows", "rows.local",
+    "_typing", "_callers", "_cached", "_temporary", "_printable", "_optional", "_versions", "_method_names", "_callbacks", "_interrupts", "_kernels", "_memory", "_sums", "_workers", "data", "costs", "model", "rows", "rows.local",
     "rows.factory", "rows.remote", "rows.dask", "losses", "steps", "learners", "boosting", "validation", "applying", "metrics", "inputs", "probabilities", "eval_sets", "elsewhere", "ensemble", "estimator", "fitted", "algorithms", "compaction", "io", "export",
     "inspection", "comparison", "demo", "_warmup", "cli", "__main__", "__init__",
 )  # fmt: skip

@@ -195,7 +195,7 @@ def put(frame, column, kind, place):
     values = frame[column]
     made = {
         "float64": lambda: values.astype("float64"), "csv of floats": lambda: values.astype("float64"),
-        "string": lambda: values.map(str, na_action="ignore"), "category": lambda: values.astype("category"),
+        "string": lambda: values.astype("string"), "category": lambda: values.astype("category"),
         "decimal": lambda: values.map(lambda value: decimal.Decimal(int(value)), na_action="ignore").astype(object),
         "int64": lambda: values.astype("int64") if values.notna().all() else values,
     }.get(kind, lambda: values)()

@@ -280,7 +280,7 @@ def test_numbers_beyond_float64_are_named_in_few_rows():
     X = pd.DataFrame({"a": np.arange(N) * 1.5})
     model = REBELClassifier(n_estimators=2).fit(X, Y)
     with pytest.raises(ValueError, match="X must hold numbers up to 1.8e308, got a larger one in column 'a'"):
-        model.predict(pd.DataFrame({"a": [10**400]}))
+        model.predict(pd.DataFrame({"a": pd.Series([10**400], dtype=object)}))
 
 
 def test_a_report_is_of_the_last_fit():
@@ -391,6 +391,15 @@ def test_whole_numbers_that_merge_are_told(kind):
     told = warned(X, None if kind == "chunks" else Y)[1]
     name = "'id'" if kind in ("chunks", "frame") or hasattr(X, "columns") else "1"
     assert any(f"beyond 2**53, which are rounded, so that several may become one: {name}. Name" in one for one in told), told
+
+
+@pytest.mark.parametrize("kind", ["frame", "array", "objects", "list", "sparse", "one", "dict"])
+def test_whole_numbers_that_merge_are_told_of_new_rows(kind):
+    X = ROUNDED["frame" if kind in ("one", "dict") else kind](BIG)
+    model = REBELClassifier(n_estimators=2).fit(ROUNDED["frame"](BIG % 2**52) if hasattr(X, "columns") else np.c_[Y, BIG % 2**52], Y)
+    new = {"one": lambda: X[1:2], "dict": lambda: {"x": 0.5, "id": 2**53 + 1}}.get(kind, lambda: X)()
+    with pytest.warns(DataWarning, match="beyond 2\\*\\*53, which are rounded"):
+        model.predict(new)
 
 
 def test_whole_numbers_that_do_not_merge_are_not_told():

@@ -6,14 +6,16 @@ import threading
 from contextlib import suppress
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 
 from benchmarks.before_after import COSTS, blobs
-from minrisk import MinRiskClassifier, REBELClassifier
+from minrisk import DataWarning, MinRiskClassifier, REBELClassifier
+from minrisk._versions import versions
 from minrisk.boosting import checkpoint
 from minrisk.elsewhere import Fit
-from minrisk.rows.dask.cluster import ClusterError, gathered, in_words
+from minrisk.rows.dask.cluster import ClusterError, check_workers, gathered, in_words
 from minrisk.rows.dask.engine import DaskEngine, made_shard
 from minrisk.rows.remote.driver import Driver
 from minrisk.rows.remote.placed import Part, Seal
@@ -303,6 +305,32 @@ def test_workers_of_another_version_are_refused(versions, have, client, monkeypa
     monkeypatch.setattr(type(client), "get_versions", lambda self, **options: told)
     with pytest.raises(ClusterError, match=f"all workers need minrisk .*, but {have}: install it there"):
         clone(MODEL).fit(*of_dask(2))
+
+
+@pytest.mark.parametrize(("said", "message"), [
+    (ModuleNotFoundError("No module named 'minrisk._versions'"), "some workers have other code of minrisk than is here"),
+    ({**versions(), "minrisk": "0.1.0 abc"}, "some workers have other code of minrisk than is here"),
+    ({**versions(), "numpy": "1.26.4"}, "all workers need numpy .*, but some have 1.26.4: install it there"),
+])
+def test_workers_that_compute_otherwise_are_refused(said, message, client, monkeypatch):
+    """Other code under the same version, as of an editable installation, and other packages."""
+    real = type(client).run
+    monkeypatch.setattr(type(client), "run", lambda self, *given, **options: {**real(self, *given, **options), "w": said})
+    with pytest.raises(ClusterError, match=message):
+        clone(MODEL).fit(*of_dask(2))
+
+
+def test_a_worker_that_is_lost_just_now_has_no_other_code(client, monkeypatch):
+    monkeypatch.setattr(type(client), "run", lambda self, *given, **options: {"w": OSError("Timed out")})
+    check_workers(client)
+
+
+@pytest.mark.parametrize("few", [0, 10**6])
+def test_whole_numbers_that_merge_are_told(few, client, monkeypatch):
+    monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", few)
+    ids = pd.DataFrame({"x": Y + 0.5, "id": 2**53 + np.arange(len(Y)) % 3, "own": pd.array([2**60 + 1] * len(Y), dtype="Int64")})
+    with pytest.warns(DataWarning, match="beyond 2\\*\\*53, .*: 'id', 'own'. Name"):
+        clone(MODEL).set_params(n_estimators=2).fit(dd.from_pandas(ids, npartitions=2), dd.from_pandas(pd.Series(Y), npartitions=2))
 
 
 def test_nobody_is_waited_for_in_vain(monkeypatch):

@@ -257,8 +257,7 @@ def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -
     tell_blanks(y, roles.target)
     weight = None if roles.weight is None else take_weights(frame[roles.weight], data)
     groups = None if roles.groups is None else take_groups(frame[roles.groups], data)
-    for name in roles.no_features:
-        del frame[name]
+    frame = frame.drop(columns=roles.no_features)
     for name in row_numbers(frame) if table.written else table.row_names:
         if name in frame and name not in (*roles.categorical, *roles.numeric):
             del frame[name]

@@ -11,13 +11,12 @@ import inspect
 import json
 import secrets
 from collections.abc import Mapping
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from minrisk._versions import own_version
 from minrisk.costs import CostMatrix
 
 KEY_LENGTH = 32  # hexadecimal digits of a key, 128 bits: no two settings will ever share one
@@ -141,22 +140,11 @@ def package_version(module: str) -> str | None:
     """
     package = module.partition(".")[0]
     if package == "minrisk":
-        return _own_version()
+        return own_version()
     try:
         return version({"sklearn": "scikit-learn"}.get(package, package))
     except PackageNotFoundError:
         return None
-
-
-@cache
-def _own_version() -> str:
-    import minrisk
-
-    root = Path(minrisk.__file__).parent
-    state = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        state.update(f"{path.relative_to(root)}".encode() + path.read_bytes())
-    return f"{minrisk.__version__} {state.hexdigest()[:KEY_LENGTH]}"
 
 
 def _source(value: Any) -> str | None:

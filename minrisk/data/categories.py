@@ -35,6 +35,7 @@ from minrisk.data.coded_rows import AddedColumns, CodedRows, rows_of_table
 from minrisk.data.frames import (
     CATEGORICAL,
     DAY_ROLES,
+    EXACT_BELOW,
     NUMBER,
     CodedCells,
     Column,
@@ -259,7 +260,7 @@ class Categories:
                 row[:] = [number(cell) for number, cell in zip(roles, cells, strict=True)]
         except (LookupError, TypeError, ValueError, OverflowError):
             return None
-        return None if np.isinf(numbers).any() else numbers
+        return None if (np.abs(numbers) >= EXACT_BELOW).any() else numbers
 
     def numbers(self, X: np.ndarray) -> np.ndarray:
         """Rows of codes, and what the tables add; (n, d + added)."""

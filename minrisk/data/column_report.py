@@ -45,7 +45,7 @@ class DataWarning(UserWarning):
 
     A fit warns of columns that hold one value, look like identifiers, look like the target, or hold numbers written as
     text.
-    A prediction warns of categories that the fit has not seen.
+    A prediction warns of categories that the fit has not seen. Both warn of whole numbers that floats round.
     A file of costs is warned of if a mark in its numbers may have been meant for thousands.
 
     Examples

@@ -11,12 +11,19 @@ from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
 from typing import Any
 
+from minrisk._versions import versions
+
 ASKED_SECONDS = 20.0  # after which a wait for answers is interrupted, to see whether anybody can give them
 ALONE_SECONDS = 300.0  # without any worker, which may be on its way, until a fit ends
 CARRIERS = ("distributed", "tornado", "asyncio", "concurrent")  # packages that carry messages: no task is theirs
 SHORT_OF_MEMORY = (
     "workers that held the same rows were lost several times, as they are where memory is short: give them more "
     "memory, or make more workers."
+)
+ASKED_OF_WORKERS = "__import__('minrisk._versions')._versions.versions()"  # a text: they may lack the function
+OTHER_CODE = (
+    "some workers have other code of minrisk than is here, under the same version: install the same there, and start "
+    "them again."
 )
 LOST = "the cluster does not answer any more, as its scheduler or the network is gone: start it again and fit anew."
 ALONE = "the cluster has had no workers for {minutes:.0f} minutes: start some and fit anew."
@@ -32,7 +39,7 @@ def check_workers(client: Any) -> None:
     Raises
     ------
     ClusterError
-        If one has another version of minrisk, or none.
+        If one has another version of minrisk or of what it computes with, or none, or other code of the same version.
     """
     import minrisk
 
@@ -43,6 +50,18 @@ def check_workers(client: Any) -> None:
         raise ClusterError(
             f"all workers need minrisk {minrisk.__version__}, as it is here, but some {have}: install it there."
         )
+    theirs = list(client.run(eval, ASKED_OF_WORKERS, on_error="return").values())
+    if any(isinstance(own, (AttributeError, ImportError)) for own in theirs):  # their code does not have what was asked
+        raise ClusterError(OTHER_CODE)
+    for name, version in versions().items():
+        others = {own[name] for own in theirs if isinstance(own, dict)} - {version}  # others are lost just now
+        if others and name == "minrisk":
+            raise ClusterError(OTHER_CODE)
+        if others:
+            raise ClusterError(
+                f"all workers need {name} {version}, as it is here, but some have {', '.join(sorted(others))}: install "
+                "it there, as models would differ."
+            )
 
 
 def gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
