@@ -243,7 +243,7 @@ class Inputs:
             return
         from minrisk.boosting.checkpoint import ROUNDS_ASKED
 
-        same, packages = self._checkpoint.same, ("minrisk", "numpy", "scipy", "scikit-learn")
+        same, packages = self._checkpoint.same, ("minrisk", "numpy", "scipy", "numba", "scikit-learn")
         same("versions of " + ", ".join(packages[:-1]) + f" or {packages[-1]}", *(version(name) for name in packages))
         given = {name: getattr(self, name) for name in self._rules if name not in NOT_COMPARED}
         if not isinstance(given.get("cv"), Integral | None):  # the folds of a splitter are compared
