@@ -1,5 +1,7 @@
 """MCBoost's gradient descent with trees of codewords, and gamma-phi losses chosen by name or by function."""
 
+import math
+
 import naive_mcboost as twin
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from sklearn.datasets import load_wine
 
 import minrisk
 from minrisk import MCBoostClassifier
+from minrisk.losses.gamma_phi import GAMMAS, PHIS, check_gamma_phi
 from tests.helpers import in_units
 from tests.test_mcboost import COST, problem
 
@@ -142,6 +145,36 @@ def test_of_the_exponential_they_are_gll_and_gel(gamma, named):
     one = MCBoostClassifier(COST, loss="gamma-phi", gamma=gamma, phi="exponential", n_estimators=5).fit(X, y)
     other = MCBoostClassifier(COST, loss=named, n_estimators=5).fit(X, y)
     np.testing.assert_allclose(one.model_.scores(X), other.model_.scores(X), rtol=1e-6, atol=1e-9)
+
+
+def falling(v):
+    return np.exp(-v)
+
+
+def slope(v):
+    return -np.exp(-v)
+
+
+@pytest.mark.parametrize(("functions", "message"), [
+    ({"phi": (math.exp,) * 3}, "phi: .* must take an array"),
+    ({"phi": (lambda v: falling(v)[:2], slope, falling)}, "phi: .* must take an array"),
+    ({"phi": (falling,) * 3}, "phi' must be the slope of phi"),
+    ({"phi": (falling, slope, slope)}, "phi'' must be the slope of phi'"),
+    ({"phi": (np.exp,) * 3}, "phi must fall at 0"),
+    ({"phi": (np.log, np.reciprocal, np.square)}, "must be finite"),
+    ({"gamma": (np.sqrt,) * 3}, "gamma' must be the slope of gamma"),
+    ({"gamma": (lambda v: -v, lambda v: -np.ones_like(v), np.zeros_like)}, "gamma must rise"),
+])  # fmt: skip
+def test_functions_that_are_no_loss_are_refused(functions, message):
+    with pytest.raises(ValueError, match=message):
+        MCBoostClassifier(loss="gamma-phi", **functions, n_estimators=1).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_known_functions_pass_as_ones_own():
+    for gamma in GAMMAS.values():
+        for phi in PHIS.values():
+            check_gamma_phi(gamma, phi)
+    check_gamma_phi((np.sqrt, lambda v: 0.5 / np.sqrt(v), lambda v: -0.25 * v**-1.5), "logistic")
 
 
 def decay(v):

@@ -391,8 +391,9 @@ class MCBoostClassifier(RecipeClassifier):
         from minrisk.losses.not_guess_averse import GuessingLoss
 
         if self.loss == GAMMA_PHI:
-            from minrisk.losses.gamma_phi import GammaPhiLoss, Smooth
+            from minrisk.losses.gamma_phi import GammaPhiLoss, Smooth, check_gamma_phi
 
+            check_gamma_phi(self.gamma, self.phi)
             parts = (part if isinstance(part, str) else Smooth(*part) for part in (self.gamma, self.phi))
             return GammaPhiLoss(*parts)
         if self.loss in ("ls", "lt"):

@@ -22,6 +22,10 @@ from minrisk.model.links import Link
 from minrisk.rows.costs import CostFacts, RowCosts
 
 Elementwise = Callable[[FloatArray], Any]
+NEAR = 1e-5  # half the distance of two values that derivatives are compared with
+CLOSE = 1e-3  # share by which these may differ
+MARGINS = np.arange(-20.0, 20.0, 0.02501)  # where phi is looked at, and gamma
+SUMS = np.logspace(-2, 4, 200)
 
 
 class Smooth(NamedTuple):
@@ -30,6 +34,42 @@ class Smooth(NamedTuple):
     value: Elementwise
     slope: Elementwise
     curvature: Elementwise
+
+
+@np.errstate(all="ignore")
+def derived(parameter: str, name: str, F: Smooth, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Give F, F' and F'' at x; raises `ValueError` where they are not that, saying what is wrong where."""
+    try:
+        value, slope, curvature = (np.broadcast_to(np.asarray(part(x), dtype=np.float64), x.shape) for part in F)
+        rise, turn = ((np.asarray(part(x + NEAR)) - part(x - NEAR)) / (2.0 * NEAR) for part in (F.value, F.slope))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{parameter}: {name}, {name}' and {name}'' must take an array and give one of its shape: {error}"
+        ) from error
+    refuse(parameter, x, {
+        f"{name}, {name}' and {name}'' must be finite": ~np.isfinite(value + slope + curvature),
+        f"{name}' must be the slope of {name}": np.abs(rise - slope) > CLOSE * (1.0 + np.abs(slope)),
+        f"{name}'' must be the slope of {name}'": np.abs(turn - curvature) > CLOSE * (1.0 + np.abs(curvature)),
+    })  # fmt: skip
+    return value, slope, curvature
+
+
+def refuse(parameter: str, x: FloatArray, wrong: dict[str, np.ndarray]) -> None:
+    """Raise `ValueError` for the first demand that does not hold at some x."""
+    for demand, where in wrong.items():
+        if where.any():
+            raise ValueError(f"{parameter}: {demand}; they are not at x = {x[where][0]:.3g}.")
+
+
+def check_gamma_phi(gamma: Any, phi: Any) -> None:
+    """Compare functions of one's own with their derivatives, and with what makes right decisions cost less."""
+    if not isinstance(gamma, str):
+        slope = derived("gamma", "gamma", Smooth(*gamma), SUMS)[1]
+        refuse("gamma", SUMS, {"gamma must rise, and gamma' be at least 0": slope < 0.0})
+    if not isinstance(phi, str):
+        derived("phi", "phi", Smooth(*phi), MARGINS)
+        guess = np.zeros(1)
+        refuse("phi", guess, {"phi must fall at 0, and phi' be below 0": np.asarray(phi[1](guess)) >= 0.0})
 
 
 def _decay(v: FloatArray) -> FloatArray:

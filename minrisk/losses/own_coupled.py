@@ -13,38 +13,26 @@ import numpy as np
 from minrisk._kernels._dtypes import FAR
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.coupled import CoupledLoss, split_costs
-from minrisk.losses.gamma_phi import Smooth
+from minrisk.losses.gamma_phi import CLOSE, NEAR, Smooth, derived, refuse
 from minrisk.rows.costs import CostFacts, RowCosts
 
 # x where F is looked at, which are seldom kinks of it
 PLACES = np.concatenate([-np.logspace(3, 1.5, 50), np.arange(-30.0, 0.0, 0.02501), np.arange(0.0, 30.0, 0.02501)])
-NEAR = 1e-5  # half the distance of two values that F' and F'' are compared with
-CLOSE = 1e-3  # share by which these may differ, and what F may be at least instead of 0
 FARTHEST_FLOOR, FLOOR_STEPS = 60.0, 80  # scores between which an entry's least value is sought, and steps to it
 BETWEEN = np.linspace(-1.0, 1.0, 129)  # of scores, between which F'' is at most twice as large as there
 
 
-@np.errstate(all="ignore")
 def check(F: Smooth) -> None:
     """Compare F, F' and F'' with what is asked of them, at many x; raises `ValueError`, saying what is wrong where."""
     x = PLACES
-    try:
-        value, slope, curvature = (np.broadcast_to(np.asarray(part(x), dtype=np.float64), x.shape) for part in F)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"loss: F, F' and F'' must take an array and give one of its shape: {error}") from error
-    rise, turn = ((np.asarray(part(x + NEAR)) - part(x - NEAR)) / (2.0 * NEAR) for part in (F.value, F.slope))
-    least = np.where(x >= 0.0, 1.0 - CLOSE * NEAR, 0.0)
-    for wrong, what in (
-        (~np.isfinite(value + slope + curvature), "F, F' and F'' must be finite"),
-        (value < least, "F must be at least 1 for x >= 0 and at least 0 elsewhere, so that it bounds the mean cost"),
-        (curvature < 0.0, "F must be convex, and F'' at least 0"),
-        (np.abs(rise - slope) > CLOSE * (1.0 + np.abs(slope)), "F' must be the slope of F"),
-        (np.abs(turn - curvature) > CLOSE * (1.0 + np.abs(curvature)), "F'' must be the slope of F'"),
-        ((x == 0.0) & (curvature == 0.0), "F'' must be above 0 at 0, where rounds begin by Newton's steps"),
-        (np.full(x.shape, value.min() > CLOSE), "F must fall to 0, so that nothing is left of a loss at last"),
-    ):
-        if wrong.any():
-            raise ValueError(f"loss: {what}; they are not at x = {x[wrong][0]:.3g}.")
+    value, _, curvature = derived("loss", "F", F, x)
+    refuse("loss", x, {
+        "F must be at least 1 for x >= 0 and at least 0 elsewhere, so that it bounds the mean cost":
+            value < np.where(x >= 0.0, 1.0 - CLOSE * NEAR, 0.0),
+        "F must be convex, and F'' at least 0": curvature < 0.0,
+        "F'' must be above 0 at 0, where rounds begin by Newton's steps": (x == 0.0) & (curvature == 0.0),
+        "F must fall to 0, so that nothing is left of a loss at last": np.full(x.shape, value.min() > CLOSE),
+    })  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
