@@ -7,7 +7,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-COMPUTING = ("numpy", "scipy", "scikit-learn")  # packages that make a difference to models
+COMPUTING = ("numpy", "scipy", "numba", "scikit-learn")  # packages that make a difference to models
 
 
 @cache

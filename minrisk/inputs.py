@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial, wraps
-from importlib.metadata import version
 from inspect import isgeneratorfunction, signature
 from numbers import Integral
 from types import MappingProxyType
@@ -22,6 +21,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from minrisk._callers import warn_caller
 from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk._versions import versions
 from minrisk.costs import CostMatrix
 from minrisk.costs.class_weights import stated_factors, weighted_by_class
 from minrisk.costs.reading import is_per_row_and_class
@@ -243,8 +243,8 @@ class Inputs:
             return
         from minrisk.boosting.checkpoint import ROUNDS_ASKED
 
-        same, packages = self._checkpoint.same, ("minrisk", "numpy", "scipy", "numba", "scikit-learn")
-        same("versions of " + ", ".join(packages[:-1]) + f" or {packages[-1]}", *(version(name) for name in packages))
+        same, (*packages, last) = self._checkpoint.same, versions()
+        same(f"versions of {', '.join(packages)} or {last}", *versions().values())
         given = {name: getattr(self, name) for name in self._rules if name not in NOT_COMPARED}
         if not isinstance(given.get("cv"), Integral | None):  # the folds of a splitter are compared
             del given["cv"]

@@ -17,6 +17,7 @@ from test_laws import MAKERS
 
 import minrisk
 from minrisk import Chunks, MCBoostClassifier, MinRiskClassifier, MultiBoostClassifier, REBELClassifier, inputs
+from minrisk._versions import versions
 from minrisk.boosting import checkpoint
 from minrisk.cli.app import app
 from minrisk.ensemble import defaults
@@ -285,7 +286,7 @@ def test_what_differs_is_refused_and_named(path, tmp_path, monkeypatch):
         with pytest.raises(ValueError, match=f"is a checkpoint of a fit with other {what}: give the same as there, or"):
             fit(**given)
         assert path.read_bytes() == before
-    monkeypatch.setattr(inputs, "version", lambda name: "9.9")
+    monkeypatch.setattr(inputs, "versions", lambda: dict.fromkeys(versions(), "9.9"))
     with pytest.raises(ValueError, match="with other versions of minrisk, numpy, scipy, numba or scikit-learn"):
         fit()
 
