@@ -59,7 +59,7 @@ CATEGORIES_AS_TEXTS = {  # how the categories of a column become texts
 }
 PRIOR = 10.0  # rows that the shares of all rows count as, beside those of a value
 MOST_SHARES = 10  # columns of shares: with more classes, the directions in which values differ most
-NOTHING = 1e-3  # rows before it as heavy as a row: so few say nothing of its value
+HARDLY_ANY = 1e-3  # rows before it as heavy as a row: so few say nothing of its value
 SHARE_STEP = 2.0**-18  # of shares, which are the same where a millionth of a weight alone tells them apart
 
 
@@ -561,7 +561,7 @@ def _shares(rows: IntArray, n_rows: int, label: IntArray, turns: _Turns) -> tupl
     before = unit * (sums[turn] - sums[begin])
     own = table[rows]
     own[turns.rows[order]] = _in_steps((before[:, :-1] + PRIOR * (overall @ axes)) / (before[:, -1:] + PRIOR))
-    return table, own, turns.rows[order[before[:, -1] <= NOTHING * turns.mass[order]]]
+    return table, own, turns.rows[order[before[:, -1] <= HARDLY_ANY * turns.mass[order]]]
 
 
 def _in_steps(shares: FloatArray) -> FloatArray:
