@@ -234,10 +234,10 @@ class Fit:
 
     def __call__(self, parts: Sequence[Part], checkpoint: Any = None) -> tuple[dict[str, Any], list[Warning]]:
         check_same(parts, self._seals)
-        rows, parameters = PlacedRows(parts, [0] * len(parts), 0), self._estimator._parameters()
+        rows, here = PlacedRows(parts, [0] * len(parts), 0), {*self._estimator._parameters(), *KEPT}
         cost = rows.cost if self._cost is None else self._cost
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always", UserWarning)
             fitted = _bare(self._estimator).fit(rows.X, rows.y, rows.weight, cost, checkpoint=checkpoint)
-        attributes = {name: value for name, value in vars(fitted).items() if name not in parameters}
+        attributes = {name: value for name, value in vars(fitted).items() if name not in here}
         return attributes, [one.message for one in said if isinstance(one.message, UserWarning)]

@@ -276,6 +276,17 @@ def test_frames_of_narwhals_are_the_frames_within():
     np.testing.assert_array_equal(model.decision_function(nw.from_native(X[:3])), model.decision_function(X)[:3])
 
 
+def test_a_number_that_names_one_column_and_counts_another_is_refused():
+    X = pd.DataFrame({1: Y + 0.5, 0: Y % 2})
+    for named in ([0], [1], np.array([1])):
+        with pytest.raises(ValueError, match="must say which column . is, as one of X has this name and another this position"):
+            REBELClassifier(n_estimators=2, categorical_features=named).fit(X, Y)
+    for named in ([False, True], ["0"]):
+        model = REBELClassifier(n_estimators=2, categorical_features=named).fit(X.rename(columns=str) if named == ["0"] else X, Y)
+        assert [column.position for column in model._categories.columns] == [1]
+    assert REBELClassifier(n_estimators=2, categorical_features=[0]).fit(X[[0, 1]], Y)._categories.columns[0].position == 0
+
+
 def test_numbers_beyond_float64_are_named_in_few_rows():
     X = pd.DataFrame({"a": np.arange(N) * 1.5})
     model = REBELClassifier(n_estimators=2).fit(X, Y)

@@ -91,6 +91,18 @@ def test_frames(client, tmp_path):
     np.testing.assert_array_equal(asked.compute(), there.predict(frame))
 
 
+@pytest.mark.parametrize("few", [0, 10**6], ids=["divided", "whole"])
+def test_columns_are_found_by_their_names(few, client, monkeypatch):
+    """As where the rows are here; a fit of few rows is one to an array."""
+    monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", few)
+    for names in (list("abcde"), range(5)):
+        frame, model = pd.DataFrame(X, columns=names), clone(MODEL).set_params(n_estimators=3)
+        model.fit(dd.from_pandas(frame, npartitions=2), dd.from_pandas(pd.Series(Y), npartitions=2))
+        other, expected = frame[frame.columns[::-1]], model.predict(frame)
+        assert model.predict(other).tolist() == expected.tolist()
+        assert model.predict(dd.from_pandas(other, npartitions=2)).compute().tolist() == expected.tolist()
+
+
 def test_pieces_stay_where_they_are(client, monkeypatch):
     """Nobody asks a piece where it is not: it would be built anew by the whole log."""
     asked, drivers, real = [], [], DaskEngine.map

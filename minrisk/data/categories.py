@@ -353,7 +353,7 @@ def _places(named: Any, names: Sequence[Any] | None, n_features: int) -> frozens
     Raises
     ------
     ValueError
-        If there is no such column.
+        If there is no such column, or a number is the name of one and the position of another.
     """
     given = list(named.tolist() if isinstance(named, np.ndarray) else named)
     if given and all(isinstance(one, (bool, np.bool_)) for one in given):
@@ -374,6 +374,11 @@ def _places(named: Any, names: Sequence[Any] | None, n_features: int) -> frozens
                 raise ValueError(f"categorical_features must name columns of X, {there}; got {one!r}.")
             found.add(list(names).index(one))
         elif 0 <= one < n_features:
+            if names is not None and one in names and list(names).index(one) != one:
+                raise ValueError(
+                    f"categorical_features must say which column {one} is, as one of X has this name and another this "
+                    "position: give a mask of truth values, or write X.columns = X.columns.astype(str) and name it."
+                )
             found.add(int(one))
         else:
             raise ValueError(
