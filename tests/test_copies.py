@@ -408,6 +408,13 @@ def test_tables_of_all_combinations_have_no_waves():
     assert sought(grid.astype(float)) is None
 
 
+def test_short_texts_that_are_repeated_are_no_waves():
+    rng = np.random.default_rng(0)
+    counts = np.array([np.bincount(rng.integers(0, 4, 3) + 4 * team, minlength=12) for team in rng.integers(0, 3, 300)])
+    X = np.c_[counts / np.linalg.norm(counts, axis=1, keepdims=True), rng.integers(0, 2, 300)]  # as TfidfVectorizer has them
+    assert warned(small(), X, counts.reshape(300, 3, 4).sum(axis=2).argmax(axis=1)) == []
+
+
 def test_waves_in_other_groups_are_told():
     X, y, rng = world(9, 40)
     X, customer = nearly_copied("noise", X, rng), np.repeat(np.arange(40), 10)

@@ -248,7 +248,7 @@ class NearCopies(NamedTuple):
     group: IntArray | None  # (n,) of each row, numbered from 0; None: of stated groups
 
 
-def near_copies(X: np.ndarray, key: Keys, group: IntArray | None = None) -> NearCopies | None:
+def near_copies(X: np.ndarray, key: Keys, group: IntArray | None = None, waves: bool = True) -> NearCopies | None:
     """Near copies among distinct rows (n, d), or None.
 
     Parameters
@@ -259,6 +259,9 @@ def near_copies(X: np.ndarray, key: Keys, group: IntArray | None = None) -> Near
         Random numbers, by which rows are chosen that tell for all.
     group : ndarray of int, (n,), optional
         Then near copies in other groups are sought, and no groups made.
+    waves : bool
+        Whether rows that differ in one column of few values are: where equal rows have been merged, such as short
+        texts, that is nothing special.
 
     Examples
     --------
@@ -272,13 +275,13 @@ def near_copies(X: np.ndarray, key: Keys, group: IntArray | None = None) -> Near
     """
     asked = np.argsort(key, kind="stable")[:ASKED]
     Z, cells = _ranks(X, asked)
-    found = [_near_but_for_numbers(X, group)]
+    found = [_near_but_for_numbers(X, group, waves)]
     if len(cells) >= FEWEST_COLUMNS:
         found += [_near_by_distance(Z, asked, group), _near_by_agreement(cells, asked, group)]
     return max((own for own in found if own and own.share >= NEAR_SHARE), key=lambda own: own.share, default=None)
 
 
-def _near_but_for_numbers(X: np.ndarray, group: IntArray | None) -> NearCopies | None:
+def _near_but_for_numbers(X: np.ndarray, group: IntArray | None, waves: bool) -> NearCopies | None:
     """Copies in all columns but those of which nearly every row has a value of its own, such as a row number.
 
     Or in all of the others but one, such as the wave of a panel.
@@ -301,7 +304,7 @@ def _near_but_for_numbers(X: np.ndarray, group: IntArray | None) -> NearCopies |
             wave = int(np.argmax(shares))
             rest = columns[:wave] + columns[wave + 1 :]
             told = sum(n_values[j] > 2 for j in rest) >= FEWEST_COLUMNS and shares[wave] >= NEAR_SHARE
-            if not (told and are_copies(X[:, rest], none, m - 1, False)):
+            if not (waves and told and are_copies(X[:, rest], none, m - 1, False)):
                 return None
             key = key - cell[wave]
     _, own, times = np.unique(key, return_inverse=True, return_counts=True)

@@ -91,7 +91,7 @@ def rows_together(
     if _searched(X, d, len(first), several):
         distinct = rows[first]
         stated = None if group is None else group[distinct]
-        near = near_copies(X[distinct, :d], key[first], stated)
+        near = near_copies(X[distinct, :d], key[first], stated, not copied and len(first) > 0.9 * len(rows))
         if near is not None:
             message = NEAR_COPIES if group is None else NEAR_GROUPS
             warn_caller(message.format(near=round(near.share * len(rows)), n=len(rows)), DataWarning)
