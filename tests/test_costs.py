@@ -14,6 +14,7 @@ from minrisk.costs import (
     read_cost,
     uniform,
 )
+from minrisk.costs.units import AvoidableCosts
 from tests.cost_examples import ABC, KDD, VALUES, frame, write
 
 
@@ -194,3 +195,11 @@ def test_allow_diagonal():
     CostMatrix([[1, 0], [0, 3]], ["a", "b"], ["b", "a"])
     with pytest.raises(ValueError, match=re.escape("cost['a', 'a']")):
         CostMatrix([[1, 2], [0, 3]], ["a", "b"], ["b", "a"])
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-307])
+def test_costs_that_are_nothing_beside_their_scale_are_no_overflow(size):
+    costs = AvoidableCosts.of(size * (1.0 - np.eye(3)), np.zeros(3, dtype=np.int32), 1.0)
+    assert costs.unit == 1.0
+    np.testing.assert_array_equal(costs.table, (1.0 - np.eye(3)) * (size if size > 1e-308 else 0.0))

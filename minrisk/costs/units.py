@@ -72,10 +72,11 @@ class AvoidableCosts(NamedTuple):
         if high <= 0.0:  # nothing to decide
             return cls(table, row, 1.0, least)
         if scale is not None:
-            size = float(np.ldexp(scale, -exponent))
-            if high / size > LARGEST_COST:
+            if top / scale > LARGEST_COST:
                 raise ValueError(TOO_DEAR.format(top=top, scale=scale, most=LARGEST_COST))
-            return cls(np.ascontiguousarray(table / size), row, float(np.ldexp(size, exponent)), least)
+            own = np.ldexp(table, exponent) / scale
+            own[own < np.finfo(np.float64).tiny] = 0.0  # of which a loss could not be told from 0
+            return cls(np.ascontiguousarray(own), row, float(scale), least)
         unit = whole_unit(positive, low, high, largest)
         if unit is None:
             unit = max(middle_of(positive, added), high / LARGEST_COST)
