@@ -89,9 +89,11 @@ def test_labels_of_any_kind_are_the_same_through_both_doors(tmp_path, kind):
     path, model, own = tmp_path / "t.parquet", tmp_path / "m", tmp_path / "own"
     pd.DataFrame({"x": K + 0.25, "y": LABELS[kind]}).to_parquet(path)
     frame = pd.read_parquet(path)
-    minrisk.save(model_of(frame[["x"]], frame["y"]), own)
     run("fit", path, "--target", "y", *FEW, "--out", model)
-    assert model.read_bytes() == own.read_bytes()
+    for labels in (pq.read_table(path)["y"], polars and polars.read_parquet(path)["y"], frame["y"]):
+        if labels is not None:
+            minrisk.save(model_of(frame[["x"]], labels), own)
+            assert model.read_bytes() == own.read_bytes(), type(labels)
     assert json.loads(run("evaluate", own, path, "--json"))["error"] == 0
 
 

@@ -49,7 +49,8 @@ def check_labels(y: Any, name: str = "y", any_kind: bool = False) -> Any:
     labels = _flat(y, name) if isinstance(y, list | tuple) else np.asarray(y) if hasattr(y, "__array__") else y
     if not isinstance(labels, np.ndarray) or labels.ndim != 1:
         return y
-    if labels.dtype.kind in "OT":  # T: NumPy's texts of any length
+    # T: NumPy's texts of any length; those of polars are U, and of pandas and Arrow O
+    if labels.dtype.kind in "OT" or (labels.dtype.kind == "U" and not isinstance(y, np.ndarray | list | tuple)):
         labels = _checked(labels.astype(object), name, any_kind)
     if labels.dtype.kind == "f" and labels.dtype.itemsize > 8:
         with np.errstate(over="ignore"):  # what is beyond float64 is refused as infinite
