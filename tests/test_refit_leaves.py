@@ -153,3 +153,11 @@ def test_copies_of_new_rows_are_weights(before, tmp_path):
 def test_chunks_are_refused(before):
     with pytest.raises(TypeError, match="refit_leaves needs all new rows at once, got Chunks"):
         before.refit_leaves(minrisk.Chunks(lambda: iter([drifting(50, 1.0, 2)])), None)
+
+
+def test_a_row_of_great_weight_leaves_the_others_what_they_say(before):
+    X, y = drifting(300, 1.0, 3)
+    X_new, y_new = drifting(2000, 1.0, 4)
+    weight = np.append(len(y) / 2.0, np.ones(len(y) - 1))
+    loss, beside = (log_loss(y_new, refreshed(before, X, y, own).predict_proba(X_new)) for own in (None, weight))
+    assert beside - loss < 0.3 * (log_loss(y_new, before.predict_proba(X_new)) - loss)

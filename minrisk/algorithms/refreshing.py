@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from typing import Any
 
@@ -35,6 +36,8 @@ def refreshed(model: Any, X: Any, y: Any, sample_weight: Any, cost: Any) -> Any:
     merged = merged_copies(X, X.shape[1], labels, fitted._checked_weights(stated, X), None, None, None)
     weight = fitted._weights(stated if merged is None or merged.weight is None else merged.weight, X)
     X, labels, weight = X[weight > 0.0], labels[weight > 0.0], weight[weight > 0.0]
+    # as many rows as (sum sqrt w)^2 / sum w: one row that is there very often leaves the others what they say
+    weight *= (math.fsum(np.sqrt(weight)) / math.fsum(weight)) ** 2
     if len(X) < 2:
         raise ValueError(f"refit_leaves needs two rows at least, got {len(X)} of some weight.")
     codes = np.searchsorted(fitted.classes_, labels)
