@@ -42,6 +42,8 @@ from tests.helpers import slow_after
 ROOT = Path(__file__).parent.parent
 COSTS = [[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [9.0, 3.0, 0.0]]
 TIMES = ("fit_seconds", "predict_seconds")
+# a thread of joblib's may still look up a task that has been taken back: nothing waits for it any more
+pytestmark = pytest.mark.filterwarnings("ignore:Exception in thread ExecutorManagerThread:pytest.PytestUnhandledThreadExceptionWarning")
 
 
 def made(n=120, seed=0, K=3):
