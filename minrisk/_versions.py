@@ -12,7 +12,7 @@ COMPUTING = ("numpy", "scipy", "numba", "scikit-learn")  # packages that make a 
 
 @cache
 def own_version() -> str:
-    """The version of minrisk, and a digest of its code, which may be edited."""
+    """Give the version of minrisk, and a digest of its code, which may be edited."""
     import minrisk
 
     root = Path(minrisk.__file__).parent
@@ -23,5 +23,5 @@ def own_version() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of all that computes here."""
+    """Give the versions of all that computes here, by package."""
     return {"minrisk": own_version()} | {name: version(name) for name in COMPUTING}

@@ -243,8 +243,9 @@ class Inputs:
             return
         from minrisk.boosting.checkpoint import ROUNDS_ASKED
 
-        same, (*packages, last) = self._checkpoint.same, versions()
-        same(f"versions of {', '.join(packages)} or {last}", *versions().values())
+        same, found = self._checkpoint.same, versions()
+        *packages, last = found
+        same(f"versions of {', '.join(packages)} or {last}", *found.values())
         given = {name: getattr(self, name) for name in self._rules if name not in NOT_COMPARED}
         if not isinstance(given.get("cv"), Integral | None):  # the folds of a splitter are compared
             del given["cv"]
@@ -320,9 +321,8 @@ class Inputs:
         if key is None:
             return weight, None
         one, first = np.zeros(len(weight)), np.arange(len(weight))
-        one[rows] = merged(key, weight[rows])
-        _, index, copy = np.unique(key, return_index=True, return_inverse=True)
-        first[rows] = rows[index[copy]]
+        one[rows], of_row = merged(key, weight[rows])
+        first[rows] = rows[of_row]
         return relative_weights(one), first
 
     def _class_weighted(self, X: Any, y: Labels | CodedLabels, sample_weight: Any) -> Any:

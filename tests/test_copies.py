@@ -153,11 +153,12 @@ def test_many_rows_are_told_by_some():
 def test_weights_of_copies_do_not_depend_on_the_order():
     rng = np.random.default_rng(0)
     key, weight, order = rng.integers(0, 40, 300).astype(np.uint64), np.exp(5 * rng.normal(size=300)), rng.permutation(300)
-    found, again = merged(key, weight), merged(key[order], weight[order])
+    (found, first), (again, _) = merged(key, weight), merged(key[order], weight[order])
+    np.testing.assert_array_equal(first, [np.flatnonzero(key == own)[0] for own in key])
     for value in np.unique(key):
         own, other = found[key == value], again[key[order] == value]
         assert own[0] == other[0] == pytest.approx(weight[key == value].sum()) and not own[1:].any() and not other[1:].any()
-    np.testing.assert_array_equal(merged(np.zeros(7, dtype=np.uint64), np.full(7, 0.1)), [7 * 0.1, *np.zeros(6)])
+    np.testing.assert_array_equal(merged(np.zeros(7, dtype=np.uint64), np.full(7, 0.1))[0], [7 * 0.1, *np.zeros(6)])
 
 
 # -- copies are weights -----------------------------------------------------------------------------------------------------

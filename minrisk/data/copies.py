@@ -224,21 +224,21 @@ def _together(X: np.ndarray, n_equal: float) -> IntArray:
     return np.unique(found, return_inverse=True)[1]
 
 
-def merged(key: Keys, weight: FloatArray) -> FloatArray:
-    """Weights (n,) where the first of the rows with the same key has what all of them have, and the others 0.
+def merged(key: Keys, weight: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Weights (n,) where the first of the rows with the same key has what all of them have, and the others 0; and it.
 
     A sum is rounded once, so that neither the order of rows matters nor whether a weight is a copy.
     """
     order = np.argsort(key, kind="stable")
     begin = np.flatnonzero(np.concatenate([[True], key[order][1:] != key[order][:-1]]))
     times = np.diff(begin, append=len(key))
-    own, found = weight[order], np.zeros(len(key))
+    own, found, first = weight[order], np.zeros(len(key)), np.empty(len(key), dtype=np.int64)
     low, high = np.minimum.reduceat(own, begin), np.maximum.reduceat(own, begin)
     total = low * times
     for value in np.flatnonzero(low < high):
         total[value] = math.fsum(own[begin[value] : begin[value] + times[value]])
-    found[order[begin]] = total
-    return found
+    found[order[begin]], first[order] = total, np.repeat(order[begin], times)
+    return found, first
 
 
 class NearCopies(NamedTuple):

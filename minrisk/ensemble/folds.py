@@ -68,7 +68,7 @@ def merged_copies(
     key = keys_of_copies(X, d, codes, rows, [*own, *(column for column in (group, folds) if column is not None)])
     if key is None:
         return MergedRows(False, None, folds)
-    total = merged(key, scaled(weight)[0][rows])
+    total, _ = merged(key, scaled(weight)[0][rows])
     if np.all(total > 0.0):
         return MergedRows(True, None, folds)
     found = np.zeros(len(weight))

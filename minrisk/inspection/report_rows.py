@@ -273,7 +273,7 @@ class JudgedRows:
 
 
 def _of_few_decisions(samples: Samples, model: Any) -> Samples:
-    """With a table of 0/1 costs of the model's decisions and the best constant one: labels may be many more."""
+    """Give samples a table of 0/1 costs of the model's decisions and the best constant one: labels may be many more."""
     if samples.table is not None:
         return samples
     known = np.array(match_labels(samples.decisions, model.decisions_.tolist())) >= 0
