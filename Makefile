@@ -19,6 +19,7 @@ test-all: lint  ## the same with those marked slow: more cases, sizes and seeds 
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python docs/prose.py
 

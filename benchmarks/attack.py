@@ -18,10 +18,15 @@ from benchmarks.common import parser, save, show
 from tests.attacks import FINE, KINDS, attack
 
 CASES = {  # by kind, and how many of them share a process
-    "forged files": (24_000, 500), "fuzzing": (95_000, 5_000), "malformed tables": (500, 50),
-    "sparse matrices": (20_000, 5_000), "changing sources": (2_000, 500), "odd inputs": (4_500, 500), "kills": (70, 10),
+    "forged files": (24_000, 500),
+    "fuzzing": (95_000, 5_000),
+    "malformed tables": (500, 50),
+    "sparse matrices": (20_000, 5_000),
+    "changing sources": (2_000, 500),
+    "odd inputs": (4_500, 500),
+    "kills": (70, 10),
     "threads and processes": (97, 97),
-}  # fmt: skip
+}
 QUICK = 2
 SECONDS = 900  # of a process with its share of the cases
 
@@ -45,9 +50,16 @@ def row_of(kind: str, found: Sequence[dict[str, Any]], seconds: float) -> dict[s
     cases = answers + errors + others + crashes + hangs
     wrong = [told for part in found for told in part["faults"]]
     return {
-        "kind": kind, "cases": cases, "answers": answers, "clear_errors": errors, "crashes": crashes, "hangs": hangs,
-        "others": others, "seconds": seconds, "first_wrong": wrong[0][:300] if wrong else "",
-    }  # fmt: skip
+        "kind": kind,
+        "cases": cases,
+        "answers": answers,
+        "clear_errors": errors,
+        "crashes": crashes,
+        "hangs": hangs,
+        "others": others,
+        "seconds": seconds,
+        "first_wrong": wrong[0][:300] if wrong else "",
+    }
 
 
 def main() -> None:

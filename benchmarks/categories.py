@@ -50,17 +50,40 @@ if TYPE_CHECKING:
 
 FITS = "categories_fits"
 OWN = ("german", "car", "nursery", "chess", "kddcup99")
-SETS = ("breast", "lymphography", "automobile", "crx", "tic-tac-toe", "flare", "german", "car", "splice", "nursery",
-        "fars", "chess", "kddcup99")
+SETS = (
+    "breast",
+    "lymphography",
+    "automobile",
+    "crx",
+    "tic-tac-toe",
+    "flare",
+    "german",
+    "car",
+    "splice",
+    "nursery",
+    "fars",
+    "chess",
+    "kddcup99",
+)
 LARGEST, FEWEST = 30_000, 10  # rows of a set that is drawn from, and of its classes
 SMALL, SPLITS, SPLITS_OF_LARGE = 2000, 10, 3  # sets of fewer rows have more splits
 NATIVE = ("text", "category")
-FORMS = {"minrisk": ("text", "codes", "ordered"), "lightgbm": ("category", "codes"), "histogram": ("category", "codes"),
-         "xgboost": ("category", "codes"), "catboost": ("category",)}
+FORMS = {
+    "minrisk": ("text", "codes", "ordered"),
+    "lightgbm": ("category", "codes"),
+    "histogram": ("category", "codes"),
+    "xgboost": ("category", "codes"),
+    "catboost": ("category",),
+}
 PEERS = {"catboost": "catboost", "lightgbm": "lightgbm", "xgboost": "xgboost"}
 BEST_OF = ("lightgbm category", "catboost category", "histogram category")
-SPLITS_OF = {("catboost", "fars"): 0, ("catboost", "chess"): 0, ("catboost", "kddcup99"): 1, ("catboost", "nursery"): 1,
-             ("catboost", "splice"): 1}
+SPLITS_OF = {
+    ("catboost", "fars"): 0,
+    ("catboost", "chess"): 0,
+    ("catboost", "kddcup99"): 1,
+    ("catboost", "nursery"): 1,
+    ("catboost", "splice"): 1,
+}
 
 
 class Table(NamedTuple):
@@ -105,9 +128,10 @@ def made(method: str, words: list[str], form: str) -> Any:
 
         return MinRiskClassifier(random_state=0, n_jobs=1)
     told: dict[str, dict[str, Any]] = {
-        "xgboost": {"enable_categorical": True}, "histogram": {"categorical_features": "from_dtype"},
+        "xgboost": {"enable_categorical": True},
+        "histogram": {"categorical_features": "from_dtype"},
         "catboost": {"cat_features": words, **({"iterations": 50} if is_quick() else {})},
-    }  # fmt: skip
+    }
     return METHODS[method].make(0, 1, told.get(method, {}) if form == "category" else {})
 
 
@@ -120,8 +144,9 @@ def shown(frame: pd.DataFrame, words: list[str], method: str, form: str) -> Any:
     if form == "text":
         return frame
     if form == "ordered":
-        return frame.assign(**{name: pd.Categorical(frame[name], sorted(frame[name].dropna().unique()), ordered=True)
-                               for name in words})
+        return frame.assign(
+            **{name: pd.Categorical(frame[name], sorted(frame[name].dropna().unique()), ordered=True) for name in words}
+        )
     if method == "catboost":
         return frame.assign(**{name: frame[name].astype(object).fillna("missing").astype(str) for name in words})
     return frame.astype(dict.fromkeys(words, "category"))
@@ -139,11 +164,18 @@ def fit(name: str, seed: int, method: str, form: str) -> dict[str, Any]:
         spent = seconds(lambda: model.fit(X_fit, y[training]))
         p = np.asarray(model.predict_proba(X_test))
     return {
-        "set": name, "split": seed, "method": method, "columns": form, "rows": len(y), "tested": len(test),
-        "words": len(words), "values": max((frame[word].nunique() for word in words), default=0),
+        "set": name,
+        "split": seed,
+        "method": method,
+        "columns": form,
+        "rows": len(y),
+        "tested": len(test),
+        "words": len(words),
+        "values": max((frame[word].nunique() for word in words), default=0),
         "classes": len(classes),
-        **judged(p, y[test], tables(name, classes, seed)), "seconds": spent,
-    }  # fmt: skip
+        **judged(p, y[test], tables(name, classes, seed)),
+        "seconds": spent,
+    }
 
 
 def asked(sets: list[str], methods: list[str], forms: list[str], splits: int) -> Iterator[tuple[str, int, str, str]]:
@@ -183,13 +215,17 @@ def main() -> None:
     present = there({name: PEERS[name] for name in arguments.methods if name in PEERS})
     arguments.methods = [name for name in arguments.methods if name not in PEERS or name in present]
     done = {(row["set"], int(row["split"]), row["method"], row["columns"]) for row in kept(FITS)}
-    for task in asked(arguments.sets, arguments.methods, arguments.columns,
-                      0 if arguments.summary else arguments.splits):
+    for task in asked(
+        arguments.sets, arguments.methods, arguments.columns, 0 if arguments.summary else arguments.splits
+    ):
         if task not in done:
             row = fit(*task)
             keep(FITS, row)
-            print(*task, f"{row['error']:.2f} %, {row['log_loss']:.3f}, {row['cost']:.4f}, {row['seconds']:.1f} s",
-                  flush=True)
+            print(
+                *task,
+                f"{row['error']:.2f} %, {row['log_loss']:.3f}, {row['cost']:.4f}, {row['seconds']:.1f} s",
+                flush=True,
+            )
     table = summary()
     if table:
         save("categories_shares", table)

@@ -63,9 +63,11 @@ class Installed:
             (temporary / f"minrisk-{os.getuid()}").touch()
         environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
         environment |= {
-            "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "TMPDIR": str(temporary),
+            "HOME": str(home),
+            "XDG_CACHE_HOME": str(home / "cache"),
+            "TMPDIR": str(temporary),
             "PYTHONPATH": str(folder),
-        }  # fmt: skip
+        }
         return cls(folder, environment)
 
     def time(self, what: str, target: float | str, *commands: Sequence[str]) -> dict[str, Any]:
@@ -81,9 +83,13 @@ class Installed:
         seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
         lines = [line for line in said.splitlines() if line.startswith("minrisk: ")]
         return {
-            "what": what, "seconds": seconds, "processor_seconds": after.ru_utime - before.ru_utime, "target": target,
-            "notices": len(lines), "first_notice": lines[0].replace(str(self.folder), "...") if lines else "",
-        }  # fmt: skip
+            "what": what,
+            "seconds": seconds,
+            "processor_seconds": after.ru_utime - before.ru_utime,
+            "target": target,
+            "notices": len(lines),
+            "first_notice": lines[0].replace(str(self.folder), "...") if lines else "",
+        }
 
     def first_and_second(
         self, what: str, target: float | str, second_target: float | str, *commands: Sequence[str], repeats: int

@@ -158,8 +158,10 @@ def _stand_in(name: str) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
 
     make = {"iris": load_iris, "wine": load_wine, **dict.fromkeys(WORDS, load_wine)}.get(name, load_digits)
     X, y = make(return_X_y=True)
-    print(f"{name}: not in {DATA} (MINRISK_DATA), scikit-learn's {make.__name__.removeprefix('load_')} in its place.",
-          flush=True)
+    print(
+        f"{name}: not in {DATA} (MINRISK_DATA), scikit-learn's {make.__name__.removeprefix('load_')} in its place.",
+        flush=True,
+    )
     chosen = few_rows(y)
     frame, y = pd.DataFrame(X[chosen]).add_prefix("x"), y[chosen]
     for column in frame.columns[:4] if name in WORDS else ():
@@ -235,6 +237,7 @@ def interleaved(functions: Mapping[str, Callable[[], float]], repeats: int) -> d
 # -- results -------------------------------------------------------------------------------------------------------
 def settings() -> dict[str, str]:
     """When, on what and with what a figure was made."""
+
     def git(*arguments: str) -> str:
         try:
             done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -311,8 +314,9 @@ def _plain(value: Any) -> Any:
 def show(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] | None = None) -> None:
     """Print rows as a table."""
     names = list(columns or rows[0])
-    cells = [names] + [[f"{row[n]:.4g}" if isinstance(row[n], float | np.floating) else str(row[n]) for n in names]
-                       for row in rows]
+    cells = [names] + [
+        [f"{row[n]:.4g}" if isinstance(row[n], float | np.floating) else str(row[n]) for n in names] for row in rows
+    ]
     widths = [max(len(line[i]) for line in cells) for i in range(len(names))]
     for line in cells:
         print("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)), flush=True)
@@ -334,8 +338,11 @@ class Options(argparse.ArgumentParser):
             threadpool_limits(found.jobs, user_api="openmp")  # on tiny data threads mostly wait for each other
             asked = [option for option in sys.argv[1:] if option != "--quick"]
             of = self.quick_of + (f", but for {shlex.join(asked)}" if asked else "")
-            print(f"Quick run: {of}. Made anew and only a try: figures go to {results()}.", file=sys.stderr
-                  if begun else sys.stdout, flush=True)
+            print(
+                f"Quick run: {of}. Made anew and only a try: figures go to {results()}.",
+                file=sys.stderr if begun else sys.stdout,
+                flush=True,
+            )
             return found
         os.environ.pop(QUICK, None)
         if found.jobs is None:
@@ -348,6 +355,7 @@ def parser(description: str | None, quick_of: str = "a small part of the work") 
     made = Options(description=(description or "").splitlines()[0])
     made.quick_of = quick_of
     made.add_argument("--quick", action="store_true", help=f"a try of seconds, not kept: {quick_of}")
-    made.add_argument("--jobs", type=int,
-                      help="threads, or processes where fits are many and small; default: 2, quick 1")
+    made.add_argument(
+        "--jobs", type=int, help="threads, or processes where fits are many and small; default: 2, quick 1"
+    )
     return made

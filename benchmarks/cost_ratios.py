@@ -45,10 +45,11 @@ def judged(p: np.ndarray, y: np.ndarray, costs: Sequence[np.ndarray]) -> dict[st
     """Error in percent, log-loss, mean cost over the tables, and what a mistake adds to it on average."""
     off = ~np.eye(p.shape[1], dtype=bool)
     return {
-        "error": 100 * float(np.mean(p.argmax(axis=1) != y)), "log_loss": log_loss(y, p, labels=np.arange(p.shape[1])),
+        "error": 100 * float(np.mean(p.argmax(axis=1) != y)),
+        "log_loss": log_loss(y, p, labels=np.arange(p.shape[1])),
         "cost": float(np.mean([mean_cost(cost, y, least_expected(p, cost)) for cost in costs])),
         "mistake": float(np.mean([cost[off].mean() for cost in costs])) / len(y),
-    }  # fmt: skip
+    }
 
 
 def padded(row: Mapping[str, Any], of: str) -> float:
@@ -66,8 +67,9 @@ def spread(values: Sequence[float], tested: float, trained: float) -> float:
     return float(np.std(values, ddof=1) * np.sqrt(1 / len(values) + tested / trained))
 
 
-def share(ours: Mapping[str, Mapping[str, Any]], theirs: Mapping[str, Mapping[str, Any]],
-          of: str) -> tuple[float, float, int]:
+def share(
+    ours: Mapping[str, Mapping[str, Any]], theirs: Mapping[str, Mapping[str, Any]], of: str
+) -> tuple[float, float, int]:
     """Logarithm of the quotient of means, its standard error, and splits (the keys of both)."""
     seeds = sorted(set(ours) & set(theirs))
     a, b = (np.array([padded(rows[seed], of) for seed in seeds]) for rows in (ours, theirs))

@@ -49,10 +49,15 @@ FIRST_ROUNDS = 2  # of a fit, left out: kernels are loaded there
 MANY_THREADS, MANY_SHARDS_ROWS = 32, 1_000_000  # of a worker, each of which has a shard; rows at most
 BYTES: tuple[tuple[Size, dict[str, Any]], ...] = (
     (Size(1_000_000, 10, 5), {}),
-    (Size(100_000, 20, 5), {}), (Size(300_000, 20, 5), {}), (Size(1_000_000, 20, 5), {}), (Size(2_000_000, 20, 5), {}),
-    (Size(100_000, 80, 5), {}), (Size(100_000, 20, 20), {}), (Size(100_000, 20, 5), {"max_bins": 32}),
+    (Size(100_000, 20, 5), {}),
+    (Size(300_000, 20, 5), {}),
+    (Size(1_000_000, 20, 5), {}),
+    (Size(2_000_000, 20, 5), {}),
+    (Size(100_000, 80, 5), {}),
+    (Size(100_000, 20, 20), {}),
+    (Size(100_000, 20, 5), {"max_bins": 32}),
     (Size(100_000, 20, 5), {"max_leaf_nodes": 100}),
-)  # fmt: skip
+)
 PEER_SIZE, PEER_ROUNDS = Size(300_000, 20, 5), 50
 NETWORK = 1.25e9  # bytes a second between two machines: 10 Gbit/s
 SIMULATED_ROWS, SIMULATED_WORKERS = (10**8, 10**9, 10**10), (10, 100, 1000)  # and the best number
@@ -69,10 +74,17 @@ def cluster_of(n_workers: int, n_threads: int = 1) -> Iterator[Any]:
     """A client of so many processes on this machine."""
     import distributed
 
-    with distributed.LocalCluster(
-        n_workers=n_workers, threads_per_worker=n_threads, processes=True, dashboard_address=None, silence_logs=50,
-        memory_limit=0,
-    ) as cluster, distributed.Client(cluster) as client:  # fmt: skip
+    with (
+        distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=n_threads,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=50,
+            memory_limit=0,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
         yield client
 
 
@@ -170,9 +182,7 @@ def here(size: Size, n_parts: int) -> tuple[np.ndarray, np.ndarray]:
 
 def member(rounds: int, **options: Any) -> MinRiskClassifier:
     """One member on one thread, at defaults but for its rounds."""
-    return MinRiskClassifier(
-        n_estimators=rounds, cv=1, pool=False, n_jobs=1, random_state=0, verbose=1, **options
-    )
+    return MinRiskClassifier(n_estimators=rounds, cv=1, pool=False, n_jobs=1, random_state=0, verbose=1, **options)
 
 
 def digest(model: MinRiskClassifier) -> str:
@@ -201,11 +211,16 @@ def rounds_of(X: Any, y: Any, rounds: int, client: Any = None) -> dict[str, Any]
     made = np.diff(ClusterTimes.made.pop().marks, axis=0)
     after = made[FIRST_ROUNDS:]
     return {
-        "shards": asked[0] if asked else 0, "rounds": rounds, "round wall s": float(np.median(after[:, 0])),
-        "round wall s, least": float(after[:, 0].min()), "round processor s": float(after[:, 1:3].sum(axis=1).mean()),
-        "of the client": float(after[:, 1].mean()), "exchanges": float(np.median(after[:, 3])),
-        "rest of the fit wall s": wall - float(made[:, 0].sum()), "model": digest(model),
-    }  # fmt: skip
+        "shards": asked[0] if asked else 0,
+        "rounds": rounds,
+        "round wall s": float(np.median(after[:, 0])),
+        "round wall s, least": float(after[:, 0].min()),
+        "round processor s": float(after[:, 1:3].sum(axis=1).mean()),
+        "of the client": float(after[:, 1].mean()),
+        "exchanges": float(np.median(after[:, 3])),
+        "rest of the fit wall s": wall - float(made[:, 0].sum()),
+        "model": digest(model),
+    }
 
 
 def overhead(quick: bool) -> None:
@@ -264,13 +279,16 @@ def bytes_of(client: Any, size: Size, options: Mapping[str, Any], rounds: int) -
     drawn = [one for found in answers for one in found if one.kind == "collected"]
     shards = len(answers[0])
     return {
-        **size._asdict(), "bins": options.get("max_bins", "default"), "shards": shards, "exchanges": len(chosen) / n,
+        **size._asdict(),
+        "bins": options.get("max_bins", "default"),
+        "shards": shards,
+        "exchanges": len(chosen) / n,
         "leaves": float(np.mean([(tree_leaves(model, t)) for t in range(1, rounds)])),
         "told to each shard": sum(told for told, _ in chosen) / n,
         "sums of each shard": sum(one.n_bytes for one in sums) / n / shards,
         "rows drawn": sum(one.n_drawn for one in drawn) / n,
         "drawn rows of all shards": sum(one.n_bytes for one in drawn) / n,
-    }  # fmt: skip
+    }
 
 
 def tree_leaves(model: Any, t: int) -> int:
@@ -369,10 +387,16 @@ def measured_costs(quick: bool) -> Costs:
     of_workers -= float(most_shards["n"]) * row_seconds
     of_workers -= float(most_shards["exchanges"]) * (n_shards + reduced(n_shards)[0]) * worker_task
     return Costs(
-        max(few[0] - few[1], 0.0), max(few[1] - 2 * task, 0.0), task,
-        max(told[1] - middle[1], 0.0) / (some * 400_000), max(answered[1] - middle[1], 0.0) / (some * 400_000),
-        worker_task, max(of_workers, 0.0) / n_shards, row_seconds, max(seconds[1] - n[1] * row_seconds, 0.0),
-    )  # fmt: skip
+        max(few[0] - few[1], 0.0),
+        max(few[1] - 2 * task, 0.0),
+        task,
+        max(told[1] - middle[1], 0.0) / (some * 400_000),
+        max(answered[1] - middle[1], 0.0) / (some * 400_000),
+        worker_task,
+        max(of_workers, 0.0) / n_shards,
+        row_seconds,
+        max(seconds[1] - n[1] * row_seconds, 0.0),
+    )
 
 
 def predicted(costs: Costs, messages: Messages, n: int, n_shards: int, n_cores: int, network: float) -> dict[str, Any]:
@@ -383,11 +407,12 @@ def predicted(costs: Costs, messages: Messages, n: int, n_shards: int, n_cores: 
     scheduling, handling = costs.exchange + (n_shards + tasks) * costs.task, told * costs.told_byte
     handling += brought * costs.answered_byte
     wall = {
-        "latency": E * (1 + depth) * costs.latency, "scheduling": E * scheduling,
+        "latency": E * (1 + depth) * costs.latency,
+        "scheduling": E * scheduling,
         "messages": handling + (told + brought) * network,
         "rows": (n * costs.row + n_shards * (costs.shard + E * costs.worker_task)) / min(n_shards, n_cores),
         "growing": costs.growth,
-    }  # fmt: skip
+    }
     spent = E * (scheduling + tasks * costs.worker_task) + handling + costs.growth
     spent += wall["rows"] * min(n_shards, n_cores)
     limit = max(wall, key=lambda part: wall[part])
@@ -407,19 +432,29 @@ def simulate(quick: bool) -> None:
         n, shards, workers = int(row["n"]), int(row["shards"]), int(row["workers"])
         if workers:
             said = predicted(costs, messages, n, shards, min(workers, os.cpu_count() or 1), 0.0)
-            found.append({"n": n, "workers": workers, "shards": shards, **said, "measured": row["round wall s"],
-                          "measured processor s": row["round processor s"]})  # fmt: skip
+            found.append(
+                {
+                    "n": n,
+                    "workers": workers,
+                    "shards": shards,
+                    **said,
+                    "measured": row["round wall s"],
+                    "measured processor s": row["round processor s"],
+                }
+            )
     show(found)
     limits = []
     for n in SIMULATED_ROWS:
+
         def on(workers: int, n: int = n) -> dict[str, Any]:
             return predicted(costs, messages, n, workers, workers, 1.0 / NETWORK)
 
         best = min(range(1, MOST_WORKERS), key=lambda workers: on(workers)["round s"])
         for workers in sorted({*SIMULATED_WORKERS, best}):
             said = on(workers)
-            limits.append({"n": n, "workers": workers, "shards": workers, **said, "measured": "",
-                           "measured processor s": ""})  # fmt: skip
+            limits.append(
+                {"n": n, "workers": workers, "shards": workers, **said, "measured": "", "measured processor s": ""}
+            )
     show(limits)
     save("dask_cluster_simulation", [{**row, **costs._asdict(), **messages._asdict()} for row in found + limits])
     lines = ["| rows | workers | a round, s | of that latency | scheduling | messages | rows | growing | limit |"]
@@ -479,8 +514,10 @@ def one(method: str, size: Size, n_workers: int, rounds: int, kill_after: float)
         wall, here_, there_ = clock.now() - before
         if found["model"]:
             held_out, labels = rows(size, HELD_OUT_ROWS // (100 if is_quick() else 1), 0)
-            found |= {"error %": 100 * float(np.mean(decide(held_out) != labels)),
-                      "Bayes' error %": 100 * bayes_error(size, held_out, labels)}  # fmt: skip
+            found |= {
+                "error %": 100 * float(np.mean(decide(held_out) != labels)),
+                "Bayes' error %": 100 * bayes_error(size, held_out, labels),
+            }
         return {**found, "wall s": wall, "processor s": here_ + there_, "killed": bool(kill_after) and killed}
 
 
@@ -531,8 +568,12 @@ def beside_peers(quick: bool) -> None:
 def main() -> None:
     options = parser(__doc__, "some rounds on 36 000 rows here and on two workers, and our fit with a worker killed")
     options.add_argument("--part", nargs="+", choices=PARTS, default=PARTS, help="default: all")
-    options.add_argument("--one", nargs=8, metavar=("METHOD", "n", "d", "K", "WORKERS", "ROUNDS", "KILL", "FILE"),
-                         help="a fit here, as JSON")  # fmt: skip
+    options.add_argument(
+        "--one",
+        nargs=8,
+        metavar=("METHOD", "n", "d", "K", "WORKERS", "ROUNDS", "KILL", "FILE"),
+        help="a fit here, as JSON",
+    )
     arguments = options.parse_args()
     if arguments.one:
         method, n, d, K, n_workers, rounds, kill_after, into = arguments.one

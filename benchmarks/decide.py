@@ -100,21 +100,28 @@ def batches(name: str, models: dict[str, Any], X: np.ndarray, y: np.ndarray, rep
     p, whole = ours.predict_proba(X), ours._decide(X, ours.model_.scores(X))  # ties are broken as `predict` does
     for jobs, clock in ((1, processor_seconds), (2, seconds)):
         decide = ways(models, jobs)
-        medians = interleaved({
-            who: lambda call=call, clock=clock: clock(lambda: call(given)) for who, call in decide.items()
-        }, repeats)
+        medians = interleaved(
+            {who: lambda call=call, clock=clock: clock(lambda: call(given)) for who, call in decide.items()}, repeats
+        )
         for who, call in decide.items():
             decided = np.asarray(call(X)).reshape(-1).astype(int)
             mine, target = who.startswith("MinRisk"), SETS[name]
             row = {
-                "set": name, "kind": "batch", "model": who, "rows": n, "threads": jobs,
+                "set": name,
+                "kind": "batch",
+                "model": who,
+                "rows": n,
+                "threads": jobs,
                 "microseconds_per_row": 1e6 * medians[who] / n,
                 "clock": "processor" if clock is processor_seconds else "wall",
                 "of_lightgbm_speed": medians.get("LightGBM", np.nan) / medians[who],
                 "error_percent": 100 * np.mean(decided != y),
-                "changed": int(np.sum(decided != whole)) if mine else "", "of": len(X) if mine else "",
-                "excess_percent": "", "target": "", "meets": "",
-            }  # fmt: skip
+                "changed": int(np.sum(decided != whole)) if mine else "",
+                "of": len(X) if mine else "",
+                "excess_percent": "",
+                "target": "",
+                "meets": "",
+            }
             if mine:
                 lost = (p[np.arange(len(p)), whole] - p[np.arange(len(p)), decided]).sum()
                 row["excess_percent"] = 100 * lost / max(1e-12, (1 - p.max(axis=1)).sum())
@@ -148,12 +155,24 @@ def one_row(name: str, models: dict[str, Any], named: Any, X: np.ndarray, turns:
     for (who, kind), values in spent.items():
         median = 1e6 * float(np.median(values))
         target = (ARRAY_TARGET if kind == "array" else NAMED_TARGET) if who.startswith("MinRisk") else ""
-        rows.append({
-            "set": name, "kind": f"one row, {kind}", "model": who, "rows": 1, "threads": 1,
-            "microseconds_per_row": median, "clock": "wall", "of_lightgbm_speed": "", "error_percent": "",
-            "changed": "", "of": "", "excess_percent": "", "target": target,
-            "meets": "" if target == "" else "yes" if median <= target else "no",
-        })  # fmt: skip
+        rows.append(
+            {
+                "set": name,
+                "kind": f"one row, {kind}",
+                "model": who,
+                "rows": 1,
+                "threads": 1,
+                "microseconds_per_row": median,
+                "clock": "wall",
+                "of_lightgbm_speed": "",
+                "error_percent": "",
+                "changed": "",
+                "of": "",
+                "excess_percent": "",
+                "target": target,
+                "meets": "" if target == "" else "yes" if median <= target else "no",
+            }
+        )
     return rows
 
 

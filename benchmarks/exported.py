@@ -80,8 +80,13 @@ def rows_of(model: Any, X: np.ndarray, n: int) -> np.ndarray:
 
 
 def ours(model: Any, kind: str) -> Runtime:
-    return Runtime(f"minrisk, {kind}", model.predict, lambda X: model.model_.scores(X.astype(float)), model.predict,
-                   len(to_json(model)))
+    return Runtime(
+        f"minrisk, {kind}",
+        model.predict,
+        lambda X: model.model_.scores(X.astype(float)),
+        model.predict,
+        len(to_json(model)),
+    )
 
 
 def in_onnx_runtime(model: Any, tree_type: str) -> Runtime:
@@ -101,6 +106,7 @@ def in_onnx_runtime(model: Any, tree_type: str) -> Runtime:
 
 def of_margins(name: str, model: Any, ask: Callable[[np.ndarray], np.ndarray], n_bytes: int) -> Runtime:
     """A runtime that gives H / T of a softmax model; decisions are made of these as docs/guide/export.md says."""
+
     def decide(X: np.ndarray) -> np.ndarray:
         h = ask(X).reshape(len(X), -1)
         p = np.exp(h - h.max(axis=1, keepdims=True))
@@ -128,8 +134,9 @@ def in_c(model: Any, folder: Path) -> Runtime:
     import tl2cgen
 
     path = folder / "model.so"
-    spent = seconds(lambda: tl2cgen.export_lib(to_treelite(model), toolchain="gcc", libpath=path, nthread=1,
-                                               options=["-O1"]))  # fmt: skip
+    spent = seconds(
+        lambda: tl2cgen.export_lib(to_treelite(model), toolchain="gcc", libpath=path, nthread=1, options=["-O1"])
+    )
     print(f"TL2cgen and gcc -O1: {spent:.1f} s", flush=True)
     predictor = tl2cgen.Predictor(path, nthread=1)
 
@@ -165,13 +172,12 @@ def processor_seconds(call: Callable[[], Any]) -> float:
 
 def compared(name: str, model: Any, runtimes: list[Runtime], X: np.ndarray, repeats: int) -> list[dict[str, Any]]:
     """The first runtime is ours; the reader of JSON has few rows."""
+
     def given(runtime: Runtime) -> np.ndarray:
         return X[:: max(1, len(X) // READ)] if runtime.name.startswith("JSON") else X
 
     timed = [one for one in runtimes if not one.name.startswith("JSON")]
-    spent = interleaved({
-        one.name: lambda one=one: processor_seconds(lambda: one.ask(X)) for one in timed
-    }, repeats)
+    spent = interleaved({one.name: lambda one=one: processor_seconds(lambda: one.ask(X)) for one in timed}, repeats)
     one_row = {one.name: one_row_seconds(one, given(one)) for one in runtimes}
     rows = []
     for one in runtimes:
@@ -180,13 +186,20 @@ def compared(name: str, model: Any, runtimes: list[Runtime], X: np.ndarray, repe
         two = np.sort(expected, axis=1)[:, :2]
         other = one.decide(asked) != model.predict(asked)
         lead = ((two[:, 1] - two[:, 0]) / expected.max())[other].max(initial=0.0)
-        rows.append({
-            "set": name, "runtime": one.name, "trees": len(model.model_.packed), "rows": len(asked),
-            "differ": int(other.sum()), "lead": lead,
-            "scores": float(np.abs(one.scores(asked) - scores).max() / np.abs(scores).max()),
-            "batch_us": 1e6 * spent[one.name] / len(X) if one.name in spent else "",
-            "one_row_us": 1e6 * one_row[one.name], "bytes": one.n_bytes,
-        })  # fmt: skip
+        rows.append(
+            {
+                "set": name,
+                "runtime": one.name,
+                "trees": len(model.model_.packed),
+                "rows": len(asked),
+                "differ": int(other.sum()),
+                "lead": lead,
+                "scores": float(np.abs(one.scores(asked) - scores).max() / np.abs(scores).max()),
+                "batch_us": 1e6 * spent[one.name] / len(X) if one.name in spent else "",
+                "one_row_us": 1e6 * one_row[one.name],
+                "bytes": one.n_bytes,
+            }
+        )
     return rows
 
 

@@ -90,8 +90,12 @@ def many_rows() -> list[dict[str, Any]]:
         return categories.learn(categories.coded(X)[0], y, np.ones(n), ["c"])
 
     text = pd.DataFrame({"c": pd.Series(words, dtype="str")})
-    tables = {"pandas": text, "pandas category": text.astype("category"), "polars": pl.DataFrame({"c": words}),
-              "arrow": pl.DataFrame({"c": words}).to_arrow()}  # fmt: skip
+    tables = {
+        "pandas": text,
+        "pandas category": text.astype("category"),
+        "polars": pl.DataFrame({"c": words}),
+        "arrow": pl.DataFrame({"c": words}).to_arrow(),
+    }
     for library, X in tables.items():
         spent = least(lambda X=X: learnt(X), 1)
         found.append({"what": f"{n} cells of 1000 values", "kind": "text", "as": library, "ms": 1000 * spent})

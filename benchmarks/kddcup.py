@@ -49,7 +49,7 @@ from benchmarks.common import (
     save,
     show,
     there,
-)  # fmt: skip
+)
 
 WINNER = 0.2331
 TRAINING = 494_021  # rows, the first of the file
@@ -306,10 +306,15 @@ def choose(name: str, data: Contest, drawn: list[Part]) -> tuple[Fitting, Decidi
             for deciding in grid
         }
         chosen = min(grid, key=judged.__getitem__)
-        tried.append({
-            "learner": name, **_words(name, fitting, chosen), "validated_cost": judged[chosen],
-            "without_softening": judged[Deciding(1.0, 0.0)], "seconds": time.perf_counter() - begun,
-        })
+        tried.append(
+            {
+                "learner": name,
+                **_words(name, fitting, chosen),
+                "validated_cost": judged[chosen],
+                "without_softening": judged[Deciding(1.0, 0.0)],
+                "seconds": time.perf_counter() - begun,
+            }
+        )
         show(tried[-1:])
         if judged[chosen] < least:
             best, least = (fitting, chosen), judged[chosen]
@@ -320,8 +325,13 @@ def choose(name: str, data: Contest, drawn: list[Part]) -> tuple[Fitting, Decidi
 def _words(name: str, fitting: Fitting, deciding: Deciding) -> dict[str, Any]:
     learner = LEARNERS[name]
     setting = " ".join(f"{key}={value}" for key, value in learner.stronger.items()) if fitting.stronger else "defaults"
-    return {"exponent": fitting.exponent, "features": fitting.features, "setting": setting,
-            "temperature": deciding.temperature, "mixed_in": deciding.mixed_in}
+    return {
+        "exponent": fitting.exponent,
+        "features": fitting.features,
+        "setting": setting,
+        "temperature": deciding.temperature,
+        "mixed_in": deciding.mixed_in,
+    }
 
 
 # -- the table -----------------------------------------------------------------------------------------------------
@@ -332,13 +342,21 @@ class Line(NamedTuple):
 
 def judged_lines(name: str, fitting: Fitting, deciding: Deciding, data: Contest) -> Iterator[Line]:
     """The three preparations, each with its decisions about the test set."""
+
     def line(preparation: str, decided: np.ndarray, spent: float, **more: Any) -> Line:
-        return Line({
-            "learner": name, "version": version(LEARNERS[name].package), "preparation": preparation,
-            "mean_cost": mean_cost(data.cost, data.test.y, decided),
-            "error_percent": 100.0 * float(np.mean(decided != data.test.y)), "fit_seconds": spent,
-            **dict.fromkeys(("exponent", "features", "setting", "temperature", "mixed_in"), ""), **more,
-        }, decided)
+        return Line(
+            {
+                "learner": name,
+                "version": version(LEARNERS[name].package),
+                "preparation": preparation,
+                "mean_cost": mean_cost(data.cost, data.test.y, decided),
+                "error_percent": 100.0 * float(np.mean(decided != data.test.y)),
+                "fit_seconds": spent,
+                **dict.fromkeys(("exponent", "features", "setting", "temperature", "mixed_in"), ""),
+                **more,
+            },
+            decided,
+        )
 
     begun = time.perf_counter()
     raw = LEARNERS[name].make(0).fit(data.train.X, data.train.y)
@@ -352,16 +370,19 @@ def judged_lines(name: str, fitting: Fitting, deciding: Deciding, data: Contest)
     model, shares = fit(name, fitting, *prepared(data.train))
     spent = time.perf_counter() - begun
     p = model.predict_proba(data.test.X[:, : FEATURES[fitting.features]])
-    yield line("chosen", decide(p, shares, deciding, data.expected_shares, data.cost), spent,
-               **_words(name, fitting, deciding))
+    yield line(
+        "chosen", decide(p, shares, deciding, data.expected_shares, data.cost), spent, **_words(name, fitting, deciding)
+    )
 
 
 def confusion(found: Line, data: Contest) -> list[dict[str, Any]]:
     counts = np.zeros((5, 5), dtype=np.int64)
     np.add.at(counts, (data.test.y, found.decided), 1)
     head = {key: found.row[key] for key in ("learner", "preparation")}
-    return [{**head, "true": name, **dict(zip(data.names, map(int, row), strict=True))}
-            for name, row in zip(data.names, counts, strict=True)]
+    return [
+        {**head, "true": name, **dict(zip(data.names, map(int, row), strict=True))}
+        for name, row in zip(data.names, counts, strict=True)
+    ]
 
 
 def by_type(found: list[Line], data: Contest) -> list[dict[str, Any]]:
@@ -370,10 +391,21 @@ def by_type(found: list[Line], data: Contest) -> list[dict[str, Any]]:
     rows = []
     for kind in np.unique(data.test.kind):
         own = data.test.kind == kind
-        paid = {f"{line.row['learner']}, {line.row['preparation']}":
-                float(data.cost[data.test.y[own], line.decided[own]].sum() / len(own)) for line in found}
-        rows.append({"type": kind, "class": data.names[data.test.y[own][0]], "rows": int(own.sum()),
-                     "in_training": int((data.train.kind == kind).sum()) if kind in known else 0, **paid})
+        paid = {
+            f"{line.row['learner']}, {line.row['preparation']}": float(
+                data.cost[data.test.y[own], line.decided[own]].sum() / len(own)
+            )
+            for line in found
+        }
+        rows.append(
+            {
+                "type": kind,
+                "class": data.names[data.test.y[own][0]],
+                "rows": int(own.sum()),
+                "in_training": int((data.train.kind == kind).sum()) if kind in known else 0,
+                **paid,
+            }
+        )
     return sorted(rows, key=lambda row: -row["minrisk, chosen"])
 
 
@@ -386,10 +418,12 @@ def kept_choices() -> dict[str, tuple[Fitting, Deciding]]:
     if not rows:
         raise SystemExit("There are no choices to explain: run python -m benchmarks.kddcup first.")
     return {
-        row["learner"]: (Fitting(float(row["exponent"]), row["features"], row["setting"] != "defaults"),
-                         Deciding(float(row["temperature"]), float(row["mixed_in"])))
+        row["learner"]: (
+            Fitting(float(row["exponent"]), row["features"], row["setting"] != "defaults"),
+            Deciding(float(row["temperature"]), float(row["mixed_in"])),
+        )
         for row in rows
-    }  # fmt: skip
+    }
 
 
 def explain(choices: dict[str, tuple[Fitting, Deciding]], data: Contest, n_seeds: int) -> list[dict[str, Any]]:
@@ -397,9 +431,12 @@ def explain(choices: dict[str, tuple[Fitting, Deciding]], data: Contest, n_seeds
     rows = []
     for name, (fitting, deciding) in choices.items():
         other = next(features for features in FEATURES if features != fitting.features)
-        fits = {"as chosen": fitting, f"features: {other}": fitting._replace(features=other),
-                "the other regularisation": fitting._replace(stronger=not fitting.stronger),
-                "exponent 0": fitting._replace(exponent=0.0)}
+        fits = {
+            "as chosen": fitting,
+            f"features: {other}": fitting._replace(features=other),
+            "the other regularisation": fitting._replace(stronger=not fitting.stronger),
+            "exponent 0": fitting._replace(exponent=0.0),
+        }
         costs: dict[str, list[float]] = {}
         for changed, altered in fits.items():
             for seed in range(n_seeds):
@@ -413,17 +450,32 @@ def explain(choices: dict[str, tuple[Fitting, Deciding]], data: Contest, n_seeds
                     )
                 for what, decided in decisions.items():
                     costs.setdefault(what, []).append(mean_cost(data.cost, data.test.y, decided))
-        rows += [{"learner": name, "changed": what, "mean_cost": float(np.mean(found)), "least": min(found),
-                  "most": max(found), "draws": n_seeds} for what, found in costs.items()]
-        show(rows[-len(costs):])
+        rows += [
+            {
+                "learner": name,
+                "changed": what,
+                "mean_cost": float(np.mean(found)),
+                "least": min(found),
+                "most": max(found),
+                "draws": n_seeds,
+            }
+            for what, found in costs.items()
+        ]
+        show(rows[-len(costs) :])
     return rows
 
 
 def main() -> None:
     options = parser(__doc__, "some training rows of each attack type, a third of them to test on, one part, one fit")
     options.add_argument("--explain", action="store_true", help="change one part of the last run's choices at a time")
-    options.add_argument("--again", action="append", default=[], choices=LEARNERS, metavar="LEARNER",
-                         help="choose anew for this learner; the others keep their choices of the last run")
+    options.add_argument(
+        "--again",
+        action="append",
+        default=[],
+        choices=LEARNERS,
+        metavar="LEARNER",
+        help="choose anew for this learner; the others keep their choices of the last run",
+    )
     arguments = options.parse_args()
     data = contest(arguments.quick)
     if arguments.explain:

@@ -64,7 +64,7 @@ def fits(quick: bool) -> Mapping[str, Callable[[Path | None], Any]]:
         "MultiBoost": lambda path: MultiBoostClassifier(n_estimators=5 if quick else 15).fit(
             X[:400], y[:400], checkpoint=path
         ),
-    }  # fmt: skip
+    }
     small = partial(flagship, n_estimators=5, pool=False, cv=2)  # each round has many messages
     return made if quick else {**made, DASK: lambda path: fit_dask(small(), X, y, path)}
 
@@ -116,9 +116,13 @@ def killed_often(
         same += out.exists() and out.read_bytes() == whole.read_bytes() and not path.exists()
     status = os.waitpid(child(fit, path, out), 0)[1]
     return {
-        "seconds": usual, "kills": done, "kept": kept, "ended": ended + 1, "failed": failed + (status != 0),
+        "seconds": usual,
+        "kills": done,
+        "kept": kept,
+        "ended": ended + 1,
+        "failed": failed + (status != 0),
         "same_bytes": same + (out.exists() and out.read_bytes() == whole.read_bytes()),
-    }  # fmt: skip
+    }
 
 
 def main() -> None:

@@ -86,11 +86,18 @@ def one(folder: str, size: Size, rounds: int, bins_in: str | None) -> dict[str, 
     X, y = rows(size, HELD_OUT_ROWS // (100 if is_quick() else 1), 0)
     decided = model.predict(pd.DataFrame(X, columns=[f"x{j}" for j in range(size.d)]))
     return {
-        "rows": size.n, "features": size.d, "classes": size.K, "rounds": rounds,
-        "members": model.model_.trees_per_round, "bins": "in a file" if bins_in else "in memory",
-        "processor s": seconds, "wall s": wall, "peak MB": peak / 1e6,
-        "error %": 100 * float(np.mean(decided != y)), "Bayes' error %": 100 * bayes_error(size, X, y),
-    }  # fmt: skip
+        "rows": size.n,
+        "features": size.d,
+        "classes": size.K,
+        "rounds": rounds,
+        "members": model.model_.trees_per_round,
+        "bins": "in a file" if bins_in else "in memory",
+        "processor s": seconds,
+        "wall s": wall,
+        "peak MB": peak / 1e6,
+        "error %": 100 * float(np.mean(decided != y)),
+        "Bayes' error %": 100 * bayes_error(size, X, y),
+    }
 
 
 def apart(folder: Path, size: Size, rounds: int, in_file: bool) -> dict[str, Any]:

@@ -38,8 +38,12 @@ def main() -> None:
     for loss in arguments.losses:
         for n_jobs in sorted({1, arguments.jobs}):
             fit_seconds(loss, 1, n_jobs)  # kernels are compiled
-            times = np.array([[fit_seconds(loss, rounds, n_jobs) for rounds in (FEW, MANY)]
-                              for _ in range(1 if arguments.quick else arguments.tries)])
+            times = np.array(
+                [
+                    [fit_seconds(loss, rounds, n_jobs) for rounds in (FEW, MANY)]
+                    for _ in range(1 if arguments.quick else arguments.tries)
+                ]
+            )
             few, many = times.min(axis=0)
             wall, cpu = 1000.0 * (many - few) / (MANY - FEW)
             rows.append({"loss": loss, "threads": n_jobs, "ms": float(wall), "cpu_ms": float(cpu)})

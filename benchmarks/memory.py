@@ -78,8 +78,18 @@ def child(case: str, method: str, depth: int, jobs: int, quick: bool) -> dict[st
     above = resident("VmHWM") - before
     (n, d), D = X.shape, int(y.max()) + 1
     limit = 1.3 * n * d + 40 * n * D + 64e6
-    return {"case": case, "method": method, "n": n, "d": d, "D": D, "depth": depth, "n_jobs": jobs,
-            "above_input_MB": above / 1e6, "limit_MB": limit / 1e6, "of_limit": above / limit}
+    return {
+        "case": case,
+        "method": method,
+        "n": n,
+        "d": d,
+        "D": D,
+        "depth": depth,
+        "n_jobs": jobs,
+        "above_input_MB": above / 1e6,
+        "limit_MB": limit / 1e6,
+        "of_limit": above / limit,
+    }
 
 
 def main() -> None:
@@ -94,8 +104,20 @@ def main() -> None:
     rows = []
     methods, cases = (METHODS[::2], CASES[-1:]) if arguments.quick else (METHODS, CASES)
     for method, case in itertools.product(methods, cases):
-        command = [sys.executable, "-m", "benchmarks.memory", "--case", case, "--method", method, "--depth",
-                   str(arguments.depth), "--jobs", str(arguments.jobs), *(["--quick"] if arguments.quick else [])]
+        command = [
+            sys.executable,
+            "-m",
+            "benchmarks.memory",
+            "--case",
+            case,
+            "--method",
+            method,
+            "--depth",
+            str(arguments.depth),
+            "--jobs",
+            str(arguments.jobs),
+            *(["--quick"] if arguments.quick else []),
+        ]
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
         rows.append(json.loads(done.stdout))
     save("memory", rows)

@@ -50,26 +50,36 @@ def made(method: str) -> Any:
 def fit(name: str, rate: int, seed: int, method: str) -> dict[str, Any]:
     """Error, log-loss and cost of a fit on a split."""
     data = split(name, seed)
-    X_fit, X_test = (knocked_out(np.asarray(X, dtype=np.float64), rate, name, seed, part)
-                     for X, part in ((data.X, "training"), (data.X_test, "test")))
+    X_fit, X_test = (
+        knocked_out(np.asarray(X, dtype=np.float64), rate, name, seed, part)
+        for X, part in ((data.X, "training"), (data.X_test, "test"))
+    )
     model = made(method)
     with threadpool_limits(1):
         spent = seconds(lambda: model.fit(X_fit, data.y))
         p = np.asarray(model.predict_proba(X_test))
     classes = [str(code) for code in range(data.n_classes)]
     return {
-        "set": f"{name} {rate} %", "split": seed, "method": method, "rows": len(data.y) + len(data.y_test),
-        "tested": len(data.y_test), "missing": 100 * float(np.isnan(X_fit).mean()),
-        **judged(p, data.y_test, tables(name, classes, seed)), "seconds": spent,
-    }  # fmt: skip
+        "set": f"{name} {rate} %",
+        "split": seed,
+        "method": method,
+        "rows": len(data.y) + len(data.y_test),
+        "tested": len(data.y_test),
+        "missing": 100 * float(np.isnan(X_fit).mean()),
+        **judged(p, data.y_test, tables(name, classes, seed)),
+        "seconds": spent,
+    }
 
 
 def asked(sets: list[str], rates: list[int], methods: list[str], splits: int) -> Iterator[tuple[str, int, int, str]]:
     for seed in range(splits):
         for name in sets:
             for rate in rates:
-                yield from ((name, rate, seed, method) for method in methods
-                            if method != "catboost" or seed < SPLITS_OF_CATBOOST)
+                yield from (
+                    (name, rate, seed, method)
+                    for method in methods
+                    if method != "catboost" or seed < SPLITS_OF_CATBOOST
+                )
 
 
 def main() -> None:
@@ -88,8 +98,13 @@ def main() -> None:
         if (f"{name} {rate} %", seed, method) not in done:
             row = fit(name, rate, seed, method)
             keep(FITS, row)
-            print(row["set"], seed, method, f"{row['error']:.2f} %, {row['log_loss']:.3f}, {row['cost']:.4f}, "
-                  f"{row['seconds']:.1f} s", flush=True)
+            print(
+                row["set"],
+                seed,
+                method,
+                f"{row['error']:.2f} %, {row['log_loss']:.3f}, {row['cost']:.4f}, {row['seconds']:.1f} s",
+                flush=True,
+            )
     fits = by_split(sorted(kept(FITS), key=lambda row: row["set"]))
     save("missing_values", means(fits))
     show(means(fits))

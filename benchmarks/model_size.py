@@ -29,9 +29,13 @@ from benchmarks.memory import reset_peak, resident
 SETS = ("iris", "vehicle", "digits", "segment", "satimage", "letter")
 QUICK = ("iris", "vehicle", "segment")
 FORMAT_5 = {  # bytes of the files of default models in November 2026, before format 6
-    "iris": 19_029, "vehicle": 264_161, "digits": 881_185, "segment": 181_489, "satimage": 1_577_051,
+    "iris": 19_029,
+    "vehicle": 264_161,
+    "digits": 881_185,
+    "segment": 181_489,
+    "satimage": 1_577_051,
     "letter": 19_192_036,
-}  # fmt: skip
+}
 TIMES_SMALLER, TIMES_MODEL, ALLOWED, WARM_SECONDS = 3.0, 1.25, 0.5e6, {"digits": 0.020}
 WARM_LOADS = 15
 
@@ -103,9 +107,15 @@ def child(path: str) -> dict[str, Any]:
     start = time.process_time()
     model.predict(X)
     first = time.process_time() - start
-    return {"load_seconds": spent, "warm_load_seconds": float(np.median(warm)), "load_peak_MB": peak / 1e6,
-            "loaded_MB": kept / 1e6, "save_peak_MB": saving / 1e6,
-            "first_predict_seconds": first, "predict_peak_MB": (resident("VmHWM") - before) / 1e6}  # fmt: skip
+    return {
+        "load_seconds": spent,
+        "warm_load_seconds": float(np.median(warm)),
+        "load_peak_MB": peak / 1e6,
+        "loaded_MB": kept / 1e6,
+        "save_peak_MB": saving / 1e6,
+        "first_predict_seconds": first,
+        "predict_peak_MB": (resident("VmHWM") - before) / 1e6,
+    }
 
 
 def meets(name: str, size: int, loaded: dict[str, Any]) -> bool:
@@ -130,17 +140,25 @@ def measured(name: str, folder: Path, jobs: int) -> dict[str, Any]:
     loaded, probabilities = json.loads(done.stdout), model.predict_proba(X_test)
     peer = lightgbm_bytes(name, jobs) / 1e6 if there({"LightGBM": "lightgbm"}) else ""
     return {
-        "set": name, "rows": len(data_of(name).y), "classes": data_of(name).n_classes, "trees": len(packed),
-        "leaves": int(model.model_.vectors.shape[0]), "file_MB": size / 1e6,
+        "set": name,
+        "rows": len(data_of(name).y),
+        "classes": data_of(name).n_classes,
+        "trees": len(packed),
+        "leaves": int(model.model_.vectors.shape[0]),
+        "file_MB": size / 1e6,
         "format_5_MB": FORMAT_5[name] / 1e6,
         "float64_MB": (36 * len(packed.left) + 8 * np.prod(model.model_.vectors.shape)) / 1e6,
-        "pickle_MB": len(pickle.dumps(model)) / 1e6, "lightgbm_MB": peer,
-        "save_seconds": saved, **loaded,
-        "changed": int(np.sum(model.predict(X_test) != twin.predict(X_test))), "of": len(X_test),
-        "changed_in_training": int(np.sum(model.predict(X) != twin.predict(X))), "of_training": len(X),
+        "pickle_MB": len(pickle.dumps(model)) / 1e6,
+        "lightgbm_MB": peer,
+        "save_seconds": saved,
+        **loaded,
+        "changed": int(np.sum(model.predict(X_test) != twin.predict(X_test))),
+        "of": len(X_test),
+        "changed_in_training": int(np.sum(model.predict(X) != twin.predict(X))),
+        "of_training": len(X),
         "probability_moved": float(np.abs(probabilities - twin.predict_proba(X_test)).max()),
         "meets": "yes" if meets(name, size, loaded) else "no",
-    }  # fmt: skip
+    }
 
 
 def small(folder: Path) -> None:

@@ -58,19 +58,30 @@ def main() -> None:
         rows: list[dict[str, Any]] = []
         for dtype in ("float64", "uint8"):
             given = X_test.astype(dtype)
-            medians = interleaved({
-                "REBEL": lambda given=given: seconds(lambda: rebel.predict(given)),
-                "HistGradientBoosting": lambda given=given: seconds(lambda: rival.predict(given)),
-            }, repeats)
+            medians = interleaved(
+                {
+                    "REBEL": lambda given=given: seconds(lambda: rebel.predict(given)),
+                    "HistGradientBoosting": lambda given=given: seconds(lambda: rival.predict(given)),
+                },
+                repeats,
+            )
             ratio = medians["HistGradientBoosting"] / medians["REBEL"]
             models = (("REBEL", rebel.n_iter_, error), ("HistGradientBoosting", rival.n_iter_, rival_error))
             for name, length, found in models:
                 spent = medians[name]
-                rows.append({
-                    "model": name, "input": dtype, "threads": arguments.jobs, "rounds": length,
-                    "error_percent": 100 * found, "seconds": spent, "rows_per_second": len(given) / spent,
-                    "times_as_fast": ratio if name == "REBEL" else 1.0, "target": 5.0 if name == "REBEL" else "",
-                })
+                rows.append(
+                    {
+                        "model": name,
+                        "input": dtype,
+                        "threads": arguments.jobs,
+                        "rounds": length,
+                        "error_percent": 100 * found,
+                        "seconds": spent,
+                        "rows_per_second": len(given) / spent,
+                        "times_as_fast": ratio if name == "REBEL" else 1.0,
+                        "target": 5.0 if name == "REBEL" else "",
+                    }
+                )
     save("predict", rows)
     show(rows)
 

@@ -18,8 +18,18 @@ from typing import Any
 
 # First: it says how OpenMP's threads wait before anything loads OpenMP
 from benchmarks.time_to_error import (  # isort: skip
-    MODULES, OURS, QUICK_LIMIT, SEARCHES, Data, data_of, lightgbm_default, make, reach, warm_up, without_lightgbm,
-)  # fmt: skip
+    MODULES,
+    OURS,
+    QUICK_LIMIT,
+    SEARCHES,
+    Data,
+    data_of,
+    lightgbm_default,
+    make,
+    reach,
+    warm_up,
+    without_lightgbm,
+)
 
 import numpy as np
 
@@ -71,22 +81,34 @@ def batches(
     rows = []
     for dtype in ("float64", "float32"):
         given = np.ascontiguousarray(X, dtype=dtype)
-        medians = interleaved({
-            name: lambda model=model, given=given: seconds(lambda: decide(model, jobs)(given))
-            for name, model, _ in models
-        }, repeats)
+        medians = interleaved(
+            {
+                name: lambda model=model, given=given: seconds(lambda: decide(model, jobs)(given))
+                for name, model, _ in models
+            },
+            repeats,
+        )
         for name, model, reached in models:
             ours = name in OURS
             times = {peer: medians.get(peer, np.nan) / medians[name] for peer in ("LightGBM", "CatBoost")}
             met = times["LightGBM"] >= TIMES_LIGHTGBM and times["CatBoost"] >= TIMES_CATBOOST
-            rows.append({
-                "kind": "batch", "model": name, "input": dtype, "rows": len(given), "threads": jobs,
-                "rounds": rounds_of(model), "reached": reached,
-                "error_percent": 100 * data.mistakes(model.predict(data.X_test)) / len(data.y_test),
-                "microseconds_per_row": 1e6 * medians[name] / len(given), "of_lightgbm_speed": times["LightGBM"],
-                "of_catboost_speed": times["CatBoost"], "target": f">= {TIMES_LIGHTGBM:g} and 1" if ours else "",
-                "meets": ("yes" if met else "no") if ours else "",
-            })  # fmt: skip
+            rows.append(
+                {
+                    "kind": "batch",
+                    "model": name,
+                    "input": dtype,
+                    "rows": len(given),
+                    "threads": jobs,
+                    "rounds": rounds_of(model),
+                    "reached": reached,
+                    "error_percent": 100 * data.mistakes(model.predict(data.X_test)) / len(data.y_test),
+                    "microseconds_per_row": 1e6 * medians[name] / len(given),
+                    "of_lightgbm_speed": times["LightGBM"],
+                    "of_catboost_speed": times["CatBoost"],
+                    "target": f">= {TIMES_LIGHTGBM:g} and 1" if ours else "",
+                    "meets": ("yes" if met else "no") if ours else "",
+                }
+            )
     return rows
 
 
@@ -102,16 +124,23 @@ def one_row(models: list[tuple[str, Any, bool]], data: Data, jobs: int, calls: i
     rows = []
     for name, model, reached in models:
         ours = name.startswith("MinRisk")
-        rows.append({
-            "kind": "one row", "model": name, "input": "float64", "rows": 1, "threads": jobs,
-            "rounds": rounds_of(model), "reached": reached,
-            "error_percent": 100 * data.mistakes(model.predict(data.X_test)) / len(data.y_test),
-            "microseconds_per_row": medians[name],
-            "of_lightgbm_speed": medians.get("LightGBM", np.nan) / medians[name],
-            "of_catboost_speed": medians.get("CatBoost", np.nan) / medians[name],
-            "target": f"<= {FEW_MICROSECONDS:g} us" if ours else "",
-            "meets": ("yes" if medians[name] <= FEW_MICROSECONDS else "no") if ours else "",
-        })  # fmt: skip
+        rows.append(
+            {
+                "kind": "one row",
+                "model": name,
+                "input": "float64",
+                "rows": 1,
+                "threads": jobs,
+                "rounds": rounds_of(model),
+                "reached": reached,
+                "error_percent": 100 * data.mistakes(model.predict(data.X_test)) / len(data.y_test),
+                "microseconds_per_row": medians[name],
+                "of_lightgbm_speed": medians.get("LightGBM", np.nan) / medians[name],
+                "of_catboost_speed": medians.get("CatBoost", np.nan) / medians[name],
+                "target": f"<= {FEW_MICROSECONDS:g} us" if ours else "",
+                "meets": ("yes" if medians[name] <= FEW_MICROSECONDS else "no") if ours else "",
+            }
+        )
     return rows
 
 

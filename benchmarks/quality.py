@@ -28,18 +28,26 @@ def main() -> None:
         rounds, target = TARGETS[name]
         rounds = rounds // 20 if arguments.quick else rounds
         X, y, X_test, y_test = load(name).official()
-        model = REBELClassifier(n_estimators=rounds, max_depth=4, learning_rate=arguments.learning_rate,
-                                n_jobs=arguments.jobs, **more)
+        model = REBELClassifier(
+            n_estimators=rounds, max_depth=4, learning_rate=arguments.learning_rate, n_jobs=arguments.jobs, **more
+        )
         start = time.perf_counter()
         model.fit(X, y)
         spent = time.perf_counter() - start
         for stage in sorted({rounds // 4, rounds // 2, rounds}):
             decided = model.classes_[model.model_[:stage].scores(X_test).argmax(axis=1)]
-            rows.append({
-                "data": name, "depth": 4, "learning_rate": model.learning_rate, "smoothing": model.smoothing,
-                "rounds": stage, "error_percent": 100.0 * float(np.mean(decided != y_test)),
-                "target_percent": target if stage == rounds else "", "fit_seconds": spent * stage / rounds,
-            })
+            rows.append(
+                {
+                    "data": name,
+                    "depth": 4,
+                    "learning_rate": model.learning_rate,
+                    "smoothing": model.smoothing,
+                    "rounds": stage,
+                    "error_percent": 100.0 * float(np.mean(decided != y_test)),
+                    "target_percent": target if stage == rounds else "",
+                    "fit_seconds": spent * stage / rounds,
+                }
+            )
     save("quality", rows)
     show(rows)
 

@@ -40,16 +40,35 @@ from benchmarks.user_tables import Table
 
 SEEDS = 20  # of a whole run
 QUICK_TABLES = {
-    "prevalence": ("5 %, 2000 rows, 2 classes",), "made_rare": ("car vgood",), "users": ("draw 0",),
+    "prevalence": ("5 %, 2000 rows, 2 classes",),
+    "made_rare": ("car vgood",),
+    "users": ("draw 0",),
     "amounts": ("german, known",),
-}  # fmt: skip
+}
 SMALL = {"num_leaves": 4, "learning_rate": 0.05, "n_estimators": 100}
 MOST_LEVELS = 250  # of a column, which scikit-learn's histograms allow
 FOLDS = 3  # of a calibration
 LEAST = 1e-12  # probability
 FEWEST = 3  # rows of a class, to count in the AUC
-COLUMNS = ("family", "table", "seed", "method", "rows", "tests", "classes", "rarest", "unit", "cost", "log_loss", "auc",
-           "seconds", "rounds", "believed", "warnings", "problem")  # fmt: skip
+COLUMNS = (
+    "family",
+    "table",
+    "seed",
+    "method",
+    "rows",
+    "tests",
+    "classes",
+    "rarest",
+    "unit",
+    "cost",
+    "log_loss",
+    "auc",
+    "seconds",
+    "rounds",
+    "believed",
+    "warnings",
+    "problem",
+)
 
 
 # -- the methods -----------------------------------------------------------------------------------------------------
@@ -137,8 +156,9 @@ def catboost(table: Table) -> Answer:
     X, X_test, words = prepared(table)
     for part in (X, X_test) if words else ():
         part[words] = part[words].astype(object).fillna("missing").astype(str)
-    model = CatBoostClassifier(iterations=300, random_seed=0, thread_count=1, verbose=False, allow_writing_files=False,
-                               cat_features=words)  # fmt: skip
+    model = CatBoostClassifier(
+        iterations=300, random_seed=0, thread_count=1, verbose=False, allow_writing_files=False, cat_features=words
+    )
     return timed(model, X, X_test, table, sample_weight=weight_of(table))
 
 
@@ -182,9 +202,11 @@ def minrisk(table: Table, random_state: int = 0) -> Answer:
 
     by_row = table.row_cost is not None
     model = MinRiskClassifier(
-        None if by_row else table.cost, class_weight="balanced" if table.balanced else None, random_state=random_state,
+        None if by_row else table.cost,
+        class_weight="balanced" if table.balanced else None,
+        random_state=random_state,
         n_jobs=1,
-    )  # fmt: skip
+    )
     named = {"sample_weight": table.weight} | ({"cost": table.row_cost} if by_row else {})
     answer = timed(model, table.X, table.X_test, table, **named)
     cost = None
@@ -210,8 +232,13 @@ METHODS: dict[str, Callable[[Table], Answer]] = {
     "histogram": histogram,
     "logistic": logistic,
 }
-PACKAGES = {"lightgbm": "lightgbm", "lightgbm small": "lightgbm", "lightgbm calibrated": "lightgbm",
-            "lightgbm small calibrated": "lightgbm", "catboost": "catboost"}  # fmt: skip
+PACKAGES = {
+    "lightgbm": "lightgbm",
+    "lightgbm small": "lightgbm",
+    "lightgbm calibrated": "lightgbm",
+    "lightgbm small calibrated": "lightgbm",
+    "catboost": "catboost",
+}
 
 
 # -- judging ---------------------------------------------------------------------------------------------------------
@@ -260,9 +287,12 @@ def judged(answer: Answer, table: Table) -> dict[str, Any]:
     weight = class_factors(table)[y] * (1.0 if table.weight_test is None else table.weight_test)
     return {
         "cost": float(np.average(full[tests, y, decisions], weights=weight)),
-        "log_loss": float(np.average(-np.log(p[tests, y]), weights=weight)), "auc": macro_auc(y, p),
-        "seconds": answer.seconds, "rounds": answer.rounds, "believed": answer.believed,
-    }  # fmt: skip
+        "log_loss": float(np.average(-np.log(p[tests, y]), weights=weight)),
+        "auc": macro_auc(y, p),
+        "seconds": answer.seconds,
+        "rounds": answer.rounds,
+        "believed": answer.believed,
+    }
 
 
 def line_of(method: str, table: Table) -> dict[str, Any]:
@@ -291,9 +321,16 @@ def done(task: Task, maker: Maker, most_rows: float) -> list[dict[str, Any]]:
     table = maker(task.seed)
     if len(table.y) > most_rows:
         return []
-    facts = {"family": task.family, "table": task.name, "seed": task.seed, "rows": len(table.y),
-             "tests": len(table.y_test), "classes": table.n_classes,
-             "rarest": np.bincount(table.y).min() / len(table.y), "unit": unit_of(table)}  # fmt: skip
+    facts = {
+        "family": task.family,
+        "table": task.name,
+        "seed": task.seed,
+        "rows": len(table.y),
+        "tests": len(table.y_test),
+        "classes": table.n_classes,
+        "rarest": np.bincount(table.y).min() / len(table.y),
+        "unit": unit_of(table),
+    }
     return [{**facts, "method": method, **line_of(method, table)} for method in task.methods]
 
 
@@ -344,9 +381,13 @@ def written(lines: Iterable[dict[str, Any]], out: Path) -> None:
     for line in lines:
         keep(str(out.with_suffix("")), line, COLUMNS)
         figures = line.get("problem") or (
-            f"cost {line['cost']:.4g}, log-loss {line['log_loss']:.4f}, AUC {line['auc']:.3f}, {line['seconds']:.1f} s")
-        print(f"{time.strftime('%H:%M:%S')} {line['family']}: {line['table']}, seed {line['seed']}, {line['method']}: "
-              f"{figures} {line['warnings']}", flush=True)  # fmt: skip
+            f"cost {line['cost']:.4g}, log-loss {line['log_loss']:.4f}, AUC {line['auc']:.3f}, {line['seconds']:.1f} s"
+        )
+        print(
+            f"{time.strftime('%H:%M:%S')} {line['family']}: {line['table']}, seed {line['seed']}, {line['method']}: "
+            f"{figures} {line['warnings']}",
+            flush=True,
+        )
 
 
 def csv_file(name: str) -> Path:

@@ -39,9 +39,21 @@ PREVALENCES = (0.001, 0.003, 0.01, 0.03, 0.05)
 SIZES = (2_000, 8_000, 30_000, 100_000)
 RARE_TESTS, MOST_TESTS = 200, 60_000  # of the rare class, so that chance decides little; of all
 SHAPES = ("linear", "additive", "interactions")
-REAL = (("page_blocks", "3"), ("page_blocks", "4"), ("page_blocks", "5"), ("chess", "zero"), ("chess", "one"),
-        ("chess", "three"), ("nursery", "very_recom"), ("car", "vgood"), ("car", "good"), ("satimage", "4"),
-        ("satimage", "2"), ("waveform", "0"), ("german", "2"))  # fmt: skip
+REAL = (
+    ("page_blocks", "3"),
+    ("page_blocks", "4"),
+    ("page_blocks", "5"),
+    ("chess", "zero"),
+    ("chess", "one"),
+    ("chess", "three"),
+    ("nursery", "very_recom"),
+    ("car", "vgood"),
+    ("car", "good"),
+    ("satimage", "4"),
+    ("satimage", "2"),
+    ("waveform", "0"),
+    ("german", "2"),
+)
 THINNED = (0.01, 0.05)  # least and largest share of the rare class of a real set
 AMOUNT, DURATION = "credit_amount", "duration"  # columns of german
 DRAWS = 10  # tables of random properties, for each seed
@@ -66,15 +78,23 @@ def named(X: np.ndarray) -> pd.DataFrame:
 
 def halved(X: Any, y: np.ndarray, n_rows: int, cost: np.ndarray, **more: Any) -> Table:
     """The first rows to train on, the others to test on."""
-    return Table(rows_of(X, np.arange(n_rows)), y[:n_rows], rows_of(X, np.arange(n_rows, len(y))), y[n_rows:], cost,
-                 **more)
+    return Table(
+        rows_of(X, np.arange(n_rows)), y[:n_rows], rows_of(X, np.arange(n_rows, len(y))), y[n_rows:], cost, **more
+    )
 
 
 # -- rare classes ----------------------------------------------------------------------------------------------------
 def rare_table(
-    rng: np.random.Generator, signal: str, prevalence: float, n_rows: int, n_classes: int, cost: np.ndarray,
-    strength: float = 1.5, columns: int = 12, relevant: int = 6,
-) -> Table:  # fmt: skip
+    rng: np.random.Generator,
+    signal: str,
+    prevalence: float,
+    n_rows: int,
+    n_classes: int,
+    cost: np.ndarray,
+    strength: float = 1.5,
+    columns: int = 12,
+    relevant: int = 6,
+) -> Table:
     """The last class is rare, with about `RARE_TESTS` rows to test on; half of the columns say something."""
     n_tests = int(np.clip(RARE_TESTS / prevalence, TESTS, MOST_TESTS))
     if common.is_quick():
@@ -93,6 +113,7 @@ def worth_finding(n_classes: int, prevalence: float) -> np.ndarray:
 
 def prevalence() -> Makers:
     """Signals take turns over seeds."""
+
     def table(share: float, n_rows: int, n_classes: int, name: str, turn: int, seed: int) -> Table:
         signal = SHAPES[(turn + seed) % len(SHAPES)]
         cost = worth_finding(n_classes, share)
@@ -106,8 +127,9 @@ def prevalence() -> Makers:
 def unequal_costs() -> Makers:
     def table(ratio: float, share: float, n_rows: int, n_classes: int, name: str, seed: int) -> Table:
         signal = SHAPES[seed % len(SHAPES)]
-        return complete(lambda rng: rare_table(rng, signal, share, n_rows, n_classes, dear_last(n_classes, ratio)),
-                        name, seed)  # fmt: skip
+        return complete(
+            lambda rng: rare_table(rng, signal, share, n_rows, n_classes, dear_last(n_classes, ratio)), name, seed
+        )
 
     for ratio, share, n_rows, n_classes in product((10, 100, 1000), (0.01, 0.1), (2_000, 8_000, 30_000), (2, 3)):
         name = f"{ratio} : 1, {100 * share:g} %, {n_rows} rows, {n_classes} classes"
@@ -117,6 +139,7 @@ def unequal_costs() -> Makers:
 # -- easy and hard to see --------------------------------------------------------------------------------------------
 def one_threshold() -> Makers:
     """A sharp limit in one column of ten says all."""
+
     def table(n_rows: int, name: str, seed: int) -> Table:
         rng = generator(name, seed)
         X = rng.normal(size=(n_rows + 20_000, 10))
@@ -130,14 +153,20 @@ def one_threshold() -> Makers:
 
 def weak_signal() -> Makers:
     """A line in many columns that says little, of two classes as frequent as each other."""
+
     def table(n_rows: int, columns: int, slope: float, name: str, seed: int) -> Table:
         rng = generator(name, seed)
         X = rng.normal(size=(n_rows + TESTS, columns))
         y = (rng.random(len(X)) < 1 / (1 + np.exp(-slope * X.sum(axis=1)))).astype(int)
         return halved(named(X), y, n_rows, dear_last(2, 1.0))
 
-    for n_rows, columns, slope in ((400, 5, 0.25), (1000, 10, 0.15), (3000, 20, 0.1), (8000, 20, 0.06),
-                                   (30_000, 30, 0.03)):  # fmt: skip
+    for n_rows, columns, slope in (
+        (400, 5, 0.25),
+        (1000, 10, 0.15),
+        (3000, 20, 0.1),
+        (8000, 20, 0.06),
+        (30_000, 30, 0.03),
+    ):
         name = f"{n_rows} rows, slope {slope:g}"
         yield name, partial(table, n_rows, columns, slope, name)
 
@@ -145,9 +174,15 @@ def weak_signal() -> Makers:
 # -- copies of rows --------------------------------------------------------------------------------------------------
 def copies() -> Makers:
     """2000 rows and repetitions of them; no row to test on is repeated."""
+
     def table(repeat: Callable[[Table, np.random.Generator], Table], share: float, name: str, seed: int) -> Table:
-        once = complete(lambda rng: rare_table(rng, "linear", share, 2000, 2, worth_finding(2, share), columns=8,
-                                               relevant=4, strength=1.0), name, seed)  # fmt: skip
+        once = complete(
+            lambda rng: rare_table(
+                rng, "linear", share, 2000, 2, worth_finding(2, share), columns=8, relevant=4, strength=1.0
+            ),
+            name,
+            seed,
+        )
         return repeat(once, generator(f"{name} again", seed))
 
     def again(once: Table, rows: np.ndarray) -> Table:
@@ -169,9 +204,14 @@ def copies() -> Makers:
         copied = twice(once, rng)
         return copied._replace(X=copied.X + rng.normal(scale=1e-3, size=copied.X.shape))
 
-    ways = (("every row twice", twice, 0.5), ("every row twice, rare", twice, 0.05), ("30 %", third, 0.5),
-            ("oversampled", oversampled, 0.05), ("oversampled, rarer", oversampled, 0.02),
-            ("nearly the same", nearly, 0.5))  # fmt: skip
+    ways = (
+        ("every row twice", twice, 0.5),
+        ("every row twice, rare", twice, 0.05),
+        ("30 %", third, 0.5),
+        ("oversampled", oversampled, 0.05),
+        ("oversampled, rarer", oversampled, 0.02),
+        ("nearly the same", nearly, 0.5),
+    )
     for name, repeat, share in ways:
         yield name, partial(table, repeat, share, name)
 
@@ -189,6 +229,7 @@ def public(name: str) -> tuple[pd.DataFrame, np.ndarray]:
 
 def made_rare() -> Makers:
     """One class of a public set against the rest, its rows thinned; as many rows to train on as three fifths."""
+
     def table(name: str, positive: str, seed: int) -> Table:
         rng = generator(f"{name} {positive}", seed)
         X, words = public(name)
@@ -208,6 +249,7 @@ def made_rare() -> Makers:
 # -- weights ---------------------------------------------------------------------------------------------------------
 def weighted() -> Makers:
     """Rows that count more than others, and classes that count alike."""
+
     def table(weigh: str, n_rows: int, share: float, name: str, seed: int) -> Table:
         rng = generator(f"{name} weights", seed)
         cost = dear_last(2, 1.0) if weigh == "balanced" else worth_finding(2, share)
@@ -226,8 +268,9 @@ def weighted() -> Makers:
         cost = dear_last(2, 1.0) if weigh == "by class" else cost
         return base._replace(weight=weight, weight_test=weight_test, cost=cost)
 
-    for weigh, n_rows, share in product(("whole numbers", "uneven", "by class", "balanced"), (2_000, 8_000),
-                                        (0.02, 0.2)):  # fmt: skip
+    for weigh, n_rows, share in product(
+        ("whole numbers", "uneven", "by class", "balanced"), (2_000, 8_000), (0.02, 0.2)
+    ):
         name = f"{weigh}, {n_rows} rows, {100 * share:g} %"
         yield name, partial(table, weigh, n_rows, share, name)
 
@@ -235,6 +278,7 @@ def weighted() -> Makers:
 # -- random properties -----------------------------------------------------------------------------------------------
 def users() -> Makers:
     """Properties drawn at random; a draw with one class is drawn again."""
+
     def table(name: str, seed: int) -> Table:
         rng = generator(name, seed)
         while True:
@@ -252,8 +296,7 @@ def by_amounts(X: pd.DataFrame, y: np.ndarray, full: np.ndarray, n_rows: int, kn
     trained = np.arange(n_rows)
     row_cost = full[trained, y[:n_rows]]
     means = np.array([row_cost[y[:n_rows] == k].mean(axis=0) for k in range(2)])
-    return halved(X, y, n_rows, means, row_cost=row_cost, full_cost=full[n_rows:], known=known,
-                  alike=False)
+    return halved(X, y, n_rows, means, row_cost=row_cost, full_cost=full[n_rows:], known=known, alike=False)
 
 
 def payments(rng: np.random.Generator, n_rows: int) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
@@ -266,15 +309,23 @@ def payments(rng: np.random.Generator, n_rows: int) -> tuple[pd.DataFrame, np.nd
     hour, tenure = rng.integers(0, 24, n), rng.exponential(5, n)
     age = np.where(rng.random(n) < 0.1, np.nan, rng.integers(18, 90, n))
     online = merchant == "online"
-    odds = (-3.6 + 0.5 * (np.log(amount) - 3.5) + 1.4 * np.isin(merchant, ["casino", "electronics", "jewellery"])
-            + (hour < 5) + 0.8 * np.isin(country, ["C", "Q"]) - 0.15 * tenure
-            + 0.02 * (np.nan_to_num(age, nan=50) - 50) * online + 1.2 * online * (amount > 200))  # fmt: skip
+    odds = (
+        -3.6
+        + 0.5 * (np.log(amount) - 3.5)
+        + 1.4 * np.isin(merchant, ["casino", "electronics", "jewellery"])
+        + (hour < 5)
+        + 0.8 * np.isin(country, ["C", "Q"])
+        - 0.15 * tenure
+        + 0.02 * (np.nan_to_num(age, nan=50) - 50) * online
+        + 1.2 * online * (amount > 200)
+    )
     fraud = (rng.random(n) < 1 / (1 + np.exp(-1.2 * odds))).astype(int)
     full = np.zeros((n, 2, 2))
     full[:, :, 1] = 15.0
     full[:, 1, 0] = amount
-    frame = pd.DataFrame({"amount": amount, "merchant": merchant, "country": country, "hour": hour, "age": age,
-                          "tenure": tenure})  # fmt: skip
+    frame = pd.DataFrame(
+        {"amount": amount, "merchant": merchant, "country": country, "hour": hour, "age": age, "tenure": tenure}
+    )
     return frame, fraud, full
 
 
@@ -302,8 +353,15 @@ def churn(rng: np.random.Generator, n_rows: int) -> tuple[pd.DataFrame, np.ndarr
     fee, months = np.round(rng.gamma(3, 12, n) + 5, 2), rng.exponential(24, n).round()
     contract = rng.choice(["month", "year", "two years"], n, p=[0.5, 0.3, 0.2])
     calls, usage = rng.poisson(1.2, n), rng.normal(size=n)
-    odds = (-2.6 + 1.1 * (contract == "month") - 0.03 * months + 0.35 * calls - 0.5 * usage
-            + 0.01 * (fee - 40) + 0.8 * (calls > 3) * (contract == "month"))  # fmt: skip
+    odds = (
+        -2.6
+        + 1.1 * (contract == "month")
+        - 0.03 * months
+        + 0.35 * calls
+        - 0.5 * usage
+        + 0.01 * (fee - 40)
+        + 0.8 * (calls > 3) * (contract == "month")
+    )
     leaves = (rng.random(n) < 1 / (1 + np.exp(-odds))).astype(int)
     value = 12 * fee * (1 + (contract == "two years"))
     full = np.zeros((n, 2, 2))
@@ -349,6 +407,7 @@ def distinct_contest() -> tuple[pd.DataFrame, np.ndarray]:
 
 def amounts() -> Makers:
     """Costs per row, known when it is decided or to be expected; and official costs of five classes."""
+
     def table(make: Callable[..., Any], n_rows: int, known: bool, name: str, seed: int) -> Table:
         return by_amounts(*make(generator(name, seed), n_rows), n_rows, known)
 
@@ -363,32 +422,49 @@ def amounts() -> Makers:
 
 
 FAMILIES: dict[str, Callable[[], Makers]] = {
-    "prevalence": prevalence, "unequal_costs": unequal_costs, "one_threshold": one_threshold,
-    "weak_signal": weak_signal, "copies": copies, "made_rare": made_rare, "weighted": weighted, "users": users,
+    "prevalence": prevalence,
+    "unequal_costs": unequal_costs,
+    "one_threshold": one_threshold,
+    "weak_signal": weak_signal,
+    "copies": copies,
+    "made_rare": made_rare,
+    "weighted": weighted,
+    "users": users,
     "amounts": amounts,
-}  # fmt: skip
+}
 DAILY: dict[str, tuple[str, ...]] = {  # tables of moderate size: a few of each family
     "prevalence": (
-        "1 %, 2000 rows, 2 classes", "5 %, 2000 rows, 3 classes", "3 %, 2000 rows, 4 classes",
-        "0.3 %, 8000 rows, 2 classes", "1 %, 8000 rows, 3 classes", "3 %, 8000 rows, 2 classes",
+        "1 %, 2000 rows, 2 classes",
+        "5 %, 2000 rows, 3 classes",
+        "3 %, 2000 rows, 4 classes",
+        "0.3 %, 8000 rows, 2 classes",
+        "1 %, 8000 rows, 3 classes",
+        "3 %, 8000 rows, 2 classes",
     ),
     "unequal_costs": (
-        "10 : 1, 10 %, 2000 rows, 2 classes", "100 : 1, 1 %, 8000 rows, 2 classes",
-        "100 : 1, 10 %, 2000 rows, 3 classes", "1000 : 1, 1 %, 8000 rows, 2 classes",
+        "10 : 1, 10 %, 2000 rows, 2 classes",
+        "100 : 1, 1 %, 8000 rows, 2 classes",
+        "100 : 1, 10 %, 2000 rows, 3 classes",
+        "1000 : 1, 1 %, 8000 rows, 2 classes",
     ),
     "one_threshold": ("500 rows", "1000 rows", "2000 rows", "5000 rows"),
     "weak_signal": ("1000 rows, slope 0.15", "3000 rows, slope 0.1", "8000 rows, slope 0.06"),
     "copies": ("every row twice", "every row twice, rare", "30 %", "oversampled", "nearly the same"),
     "made_rare": ("page_blocks 4", "nursery very_recom", "satimage 4", "waveform 0", "chess one"),
     "weighted": (
-        "whole numbers, 2000 rows, 2 %", "uneven, 8000 rows, 2 %", "by class, 2000 rows, 2 %",
+        "whole numbers, 2000 rows, 2 %",
+        "uneven, 8000 rows, 2 %",
+        "by class, 2000 rows, 2 %",
         "balanced, 2000 rows, 20 %",
     ),
     "users": ("draw 0", "draw 1", "draw 2", "draw 3", "draw 4", "draw 5"),
     "amounts": (
-        "payments, known, 8000 rows", "claims, expected, 8000 rows", "churn, known, 2000 rows", "kddcup99, 8000 rows",
+        "payments, known, 8000 rows",
+        "claims, expected, 8000 rows",
+        "churn, known, 2000 rows",
+        "kddcup99, 8000 rows",
     ),
-}  # fmt: skip
+}
 DAILY_SEED = 1000  # not one of a whole run: what is tuned day by day is judged by other tables
 
 

@@ -65,12 +65,14 @@ class Figures:
 def by_peer(found: Figures) -> dict[str, dict[str, float]]:
     """Ours beside each peer on the tables that both have: ratios of cost and log-loss, what its AUC is above ours."""
     return {
-        peer: {"cost": geometric(found.cost[OURS] / found.cost[peer]),
-               "log-loss": geometric(found.log_loss[OURS] / found.log_loss[peer]),
-               "AUC gap": float((found.auc[peer] - found.auc[OURS]).mean()),
-               "seconds": geometric(found.seconds[OURS] / found.seconds[peer].replace(0, np.nan))}
+        peer: {
+            "cost": geometric(found.cost[OURS] / found.cost[peer]),
+            "log-loss": geometric(found.log_loss[OURS] / found.log_loss[peer]),
+            "AUC gap": float((found.auc[peer] - found.auc[OURS]).mean()),
+            "seconds": geometric(found.seconds[OURS] / found.seconds[peer].replace(0, np.nan)),
+        }
         for peer in found.peers
-    }  # fmt: skip
+    }
 
 
 def of_family(name: str, found: Figures) -> dict[str, Any]:
@@ -81,19 +83,22 @@ def of_family(name: str, found: Figures) -> dict[str, Any]:
         best = max(peers, key=lambda peer: np.nan_to_num(peers[peer]["cost"]))
         rest = found.peers
         line |= {
-            "best peer": best, **{f"{figure} / best": value for figure, value in peers[best].items()
-                                  if figure in ("cost", "log-loss")}, "AUC gap": peers[best]["AUC gap"],
+            "best peer": best,
+            **{f"{figure} / best": value for figure, value in peers[best].items() if figure in ("cost", "log-loss")},
+            "AUC gap": peers[best]["AUC gap"],
             "cost / best of each table": geometric(found.cost[OURS] / found.cost[rest].min(axis=1)),
             "log-loss / best of each table": geometric(found.log_loss[OURS] / found.log_loss[rest].min(axis=1)),
             "AUC gap of each table": float((found.auc[rest].max(axis=1) - found.auc[OURS]).mean()),
             "no rounds": int(((found.ours["rounds"] == 0) & (found.auc[rest].max(axis=1) > SEEN)).sum()),
-        }  # fmt: skip
+        }
     if OTHER in found.cost:
         line["spread"] = geometric(np.exp(np.abs(np.log(found.cost[OTHER] / found.cost[OURS]))))
     believed = found.ours["believed"] + found.unit
-    return line | {"believed / true": geometric(believed / found.cost[OURS]),
-                   "seconds": float(found.ours["seconds"].mean()),
-                   "warnings": int((found.ours["warnings"] != "").sum())}  # fmt: skip
+    return line | {
+        "believed / true": geometric(believed / found.cost[OURS]),
+        "seconds": float(found.ours["seconds"].mean()),
+        "warnings": int((found.ours["warnings"] != "").sum()),
+    }
 
 
 def report(lines: Sequence[Mapping[str, str]], path: Path | None) -> None:
@@ -105,10 +110,16 @@ def report(lines: Sequence[Mapping[str, str]], path: Path | None) -> None:
     whole = Figures([line for line in lines if table_of(line) in judged])
     names = whole.families()
     families = [of_family(name, whole.of(name)) for name in names] + [of_family("all", whole)]
-    peers = [{"family": name, "peer": peer, **figures} for name, found in
-             [*((name, whole.of(name)) for name in names), ("all", whole)] for peer, figures in by_peer(found).items()]
-    failed = [{key: line[key] for key in ("family", "table", "seed", "method", "problem")}
-              for line in lines if line["problem"]]  # fmt: skip
+    peers = [
+        {"family": name, "peer": peer, **figures}
+        for name, found in [*((name, whole.of(name)) for name in names), ("all", whole)]
+        for peer, figures in by_peer(found).items()
+    ]
+    failed = [
+        {key: line[key] for key in ("family", "table", "seed", "method", "problem")}
+        for line in lines
+        if line["problem"]
+    ]
     titled = [("By family", families), ("By peer", peers), ("What could not be done", failed)]
     titled = [(title, filled(rows)) for title, rows in titled if rows]
     for title, rows in titled:
@@ -116,8 +127,9 @@ def report(lines: Sequence[Mapping[str, str]], path: Path | None) -> None:
         show(rows)
     if path is not None:
         parts = [f"## {title}\n\n{markdown(rows)}" for title, rows in titled]
-        path.write_text("\n".join([f"# Tables as users with unequal costs have them\n\n{EXPLAINED}\n", *parts]),
-                        encoding="utf-8")  # fmt: skip
+        path.write_text(
+            "\n".join([f"# Tables as users with unequal costs have them\n\n{EXPLAINED}\n", *parts]), encoding="utf-8"
+        )
 
 
 EXPLAINED = f"""\
@@ -147,15 +159,28 @@ def compared(lines: Sequence[Mapping[str, str]], against: Sequence[Mapping[str, 
         print("There is nothing to compare: the files have no table of ours in common.")
         return
     both = frame_of(ours).set_index(KEY).join(frame_of(others).set_index(KEY), how="inner", rsuffix=" of old")
-    shares = pd.DataFrame({
-        "cost": (both["cost"] + both["unit"]) / (both["cost of old"] + both["unit"]),
-        "log-loss": (both["log_loss"] + 1 / both["tests"]) / (both["log_loss of old"] + 1 / both["tests"]),
-        "AUC": both["auc"] - both["auc of old"], "seconds": both["seconds"] / both["seconds of old"],
-    })  # fmt: skip
+    shares = pd.DataFrame(
+        {
+            "cost": (both["cost"] + both["unit"]) / (both["cost of old"] + both["unit"]),
+            "log-loss": (both["log_loss"] + 1 / both["tests"]) / (both["log_loss of old"] + 1 / both["tests"]),
+            "AUC": both["auc"] - both["auc of old"],
+            "seconds": both["seconds"] / both["seconds of old"],
+        }
+    )
     print("\nAgainst the other version: ratios of ours to it, and differences of the AUC")
     groups = [*shares.groupby(level="family", sort=False), ("all", shares)]
-    show([{"family": name, "tables": len(part), **{key: geometric(part[key]) for key in ("cost", "log-loss")},
-           "AUC": float(part["AUC"].mean()), "seconds": geometric(part["seconds"])} for name, part in groups])
+    show(
+        [
+            {
+                "family": name,
+                "tables": len(part),
+                **{key: geometric(part[key]) for key in ("cost", "log-loss")},
+                "AUC": float(part["AUC"].mean()),
+                "seconds": geometric(part["seconds"]),
+            }
+            for name, part in groups
+        ]
+    )
     for figure in ("cost", "log-loss"):
         print(f"\nThe worst tables by {figure}")
         worst = shares.sort_values(figure, ascending=False).head(WORST).reset_index()

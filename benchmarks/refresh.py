@@ -85,8 +85,11 @@ def rows_of(name: str, course: Course, sizes: tuple[int, ...], seed: int) -> lis
         known = np.isin(new[1], old.classes_)
         fresh, refresh = timed(lambda: pickle.loads(pickle.dumps(old)).refit_leaves(new[0][known], new[1][known]))  # noqa: B023
         again, fit = timed(lambda: MinRiskClassifier(random_state=seed, n_jobs=1).fit(*new))  # noqa: B023
-        both, fit_both = timed(lambda: MinRiskClassifier(random_state=seed, n_jobs=1).fit(
-            *(np.concatenate([a, b]) for a, b in zip(course.before, new, strict=True))))  # noqa: B023
+        both, fit_both = timed(
+            lambda: MinRiskClassifier(random_state=seed, n_jobs=1).fit(
+                *(np.concatenate([a, b]) for a, b in zip(course.before, new, strict=True))  # noqa: B023
+            )
+        )
         row: dict[str, Any] = {"set": name, "seed": seed, "new_rows": n}
         for model, who in ((old, "kept"), (fresh, "refreshed"), (again, "fit_to_new"), (both, "fit_to_all")):
             row[f"{who}_loss"], row[f"{who}_error"] = judged(model, X[judging], y[judging])

@@ -46,10 +46,14 @@ CLASSES = (10, 30, 100, 300, 1000)
 TARGET = 4.0
 WARM = 4  # rounds left out
 PARTS = {  # where a round's time goes: what is called, and by which name it is counted
-    (LocalRows, "gradients"): "gradients", (LocalRows, "values"): "loss", (LocalRows, "weigh"): "loss",
-    (Growth, "_prepare"): "sketch", (Growth, "grow"): "growth", (Growth, "leaf_sums"): "leaf sums",
+    (LocalRows, "gradients"): "gradients",
+    (LocalRows, "values"): "loss",
+    (LocalRows, "weigh"): "loss",
+    (Growth, "_prepare"): "sketch",
+    (Growth, "grow"): "growth",
+    (Growth, "leaf_sums"): "leaf sums",
     (LocalRows, "advance"): "advance",
-}  # fmt: skip
+}
 NAMES = (*dict.fromkeys(PARTS.values()), "rest")
 
 
@@ -120,8 +124,13 @@ def tree_sizes(tree: Any, leaf_rows: np.ndarray) -> dict[str, int]:
         rows[node] = rows[tree.left[node]] + rows[tree.left[node] + 1]
     searched = rows[:-2] if len(nodes) > 2 else rows  # the last two nodes end the tree: nobody looks at them
     searched = searched[searched > 1]
-    return {"nodes": len(searched), "rows": int(searched.sum()), "bins": int(np.minimum(searched, 256).sum()),
-            "small_rows": int(searched[searched < 256].sum()), "split_rows": int(rows[~leaf].sum())}
+    return {
+        "nodes": len(searched),
+        "rows": int(searched.sum()),
+        "bins": int(np.minimum(searched, 256).sum()),
+        "small_rows": int(searched[searched < 256].sum()),
+        "split_rows": int(rows[~leaf].sum()),
+    }
 
 
 @contextmanager
@@ -232,11 +241,17 @@ def limits(jobs: int, quick: bool) -> dict[str, float]:
     adds = [(bins, values, np.zeros((256, 3), dtype=np.int64)) for _ in range(jobs)]
     return {
         "adds": rate([repeated(add_three, *each, times=times) for each in adds], 3.0 * length * times, least),
-        "divisions": rate([repeated(divide, floats, floats, np.empty(length), times=times) for _ in range(jobs)],
-                          float(length * times), least),
-        "exponentials": rate([repeated(exponentials, -floats, np.empty(length), times=times) for _ in range(jobs)],
-                             float(length * times), least),
-    }  # fmt: skip
+        "divisions": rate(
+            [repeated(divide, floats, floats, np.empty(length), times=times) for _ in range(jobs)],
+            float(length * times),
+            least,
+        ),
+        "exponentials": rate(
+            [repeated(exponentials, -floats, np.empty(length), times=times) for _ in range(jobs)],
+            float(length * times),
+            least,
+        ),
+    }
 
 
 def floor_seconds(part: str, counted: dict[str, float], able: dict[str, float]) -> float:
@@ -258,12 +273,32 @@ def roofline(K: int, jobs: int, able: dict[str, float], size: dict[str, int], qu
         speed = speeds["growth" if part == "growth" else "classes"]
         floor = floor_seconds(part, counted, {**able, "bytes": speed})
         floors += floor
-        rows.append({"n": n, "d": d, "K": K, "threads": jobs, "part": part, "seconds": seconds[part], **counted,
-                     "bytes_per_second_at_most": speed, "floor_seconds": floor,
-                     "share_of_limit": floor / seconds[part] if seconds[part] > 0 else 0.0})
+        rows.append(
+            {
+                "n": n,
+                "d": d,
+                "K": K,
+                "threads": jobs,
+                "part": part,
+                "seconds": seconds[part],
+                **counted,
+                "bytes_per_second_at_most": speed,
+                "floor_seconds": floor,
+                "share_of_limit": floor / seconds[part] if seconds[part] > 0 else 0.0,
+            }
+        )
     whole = {name: sum(row[name] for row in rows) for name in ("bytes", "adds", "exponentials", "divisions")}
-    rows.append({**rows[-1], "part": "round", "seconds": seconds["round"], **whole, "bytes_per_second_at_most": "",
-                 "floor_seconds": floors, "share_of_limit": floors / seconds["round"]})
+    rows.append(
+        {
+            **rows[-1],
+            "part": "round",
+            "seconds": seconds["round"],
+            **whole,
+            "bytes_per_second_at_most": "",
+            "floor_seconds": floors,
+            "share_of_limit": floors / seconds["round"],
+        }
+    )
     return rows
 
 
@@ -280,8 +315,13 @@ def main() -> None:
     for jobs in dict.fromkeys((1, arguments.jobs)):
         able = limits(jobs, quick)
         large = bandwidth((16 if quick else 256) << 20, jobs, 0.1 if quick else 3.0)
-        machine.append({"threads": jobs, **{f"{name}_per_second": value for name, value in able.items()},
-                        "copied_bytes_per_second": large})
+        machine.append(
+            {
+                "threads": jobs,
+                **{f"{name}_per_second": value for name, value in able.items()},
+                "copied_bytes_per_second": large,
+            }
+        )
         found = [row for K in classes for row in roofline(K, jobs, able, size, quick)]
         smallest = next(row["seconds"] for row in found if row["part"] == "round")
         for row in found:
@@ -291,8 +331,19 @@ def main() -> None:
         rows += found
     save("rounds", rows)
     save("rounds_limits", machine)
-    shown = ("threads", "K", "part", "seconds", "bytes", "adds", "exponentials", "divisions", "floor_seconds",
-             "share_of_limit", "of_fewest_classes")
+    shown = (
+        "threads",
+        "K",
+        "part",
+        "seconds",
+        "bytes",
+        "adds",
+        "exponentials",
+        "divisions",
+        "floor_seconds",
+        "share_of_limit",
+        "of_fewest_classes",
+    )
     show(rows, shown)
     show(machine)
 

@@ -41,6 +41,7 @@ def shared_matrix(name: str, n_classes: int, seed: int) -> np.ndarray:
 def differing_costs(name: str, X: np.ndarray, n_classes: int, seed: int) -> Costs:
     """A function that gives the costs (n, K, K) of rows."""
     if name == "german" and n_classes == 2:  # and not what stands in for it
+
         def of_loans(rows: np.ndarray) -> np.ndarray:
             made = np.zeros((len(rows), 2, 2))
             made[:, 0, 1] = 0.1 * rows[:, AMOUNT] * rows[:, DURATION] / 12 / 1000
@@ -67,8 +68,13 @@ def shared(name: str, seed: int, jobs: int) -> dict[str, Any]:
     by_matrix = MinRiskClassifier(matrix, **options).fit(data.X, data.y)
     by_row = MinRiskClassifier(**options).fit(data.X, data.y, cost=matrix[data.y])
     test = matrix[data.y_test]
-    return {"part": "shared", "set": name, "split": seed, "matrix": paid(test, by_matrix.predict(data.X_test)),
-            "per row": paid(test, by_row.predict(data.X_test))}
+    return {
+        "part": "shared",
+        "set": name,
+        "split": seed,
+        "matrix": paid(test, by_matrix.predict(data.X_test)),
+        "per row": paid(test, by_row.predict(data.X_test)),
+    }
 
 
 def differing(name: str, seed: int, jobs: int) -> dict[str, Any]:
@@ -84,7 +90,10 @@ def differing(name: str, seed: int, jobs: int) -> dict[str, Any]:
     means = np.array([rows[data.y == j].mean(axis=0) for j in range(data.n_classes)])
     test = full[np.arange(len(data.y_test)), data.y_test]
     return {
-        "part": "differing", "set": name, "split": seed, "per row": paid(test, model.predict(data.X_test)),
+        "part": "differing",
+        "set": name,
+        "split": seed,
+        "per row": paid(test, model.predict(data.X_test)),
         "coupled": paid(test, coupled.predict(data.X_test)),
         "mean costs of the class": paid(test, model.predict(data.X_test, cost=means)),
         "costs known at prediction": paid(test, model.predict(data.X_test, cost=full)),

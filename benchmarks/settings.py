@@ -78,12 +78,15 @@ def cells(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     names = [name for name in rows[0] if name not in ("seed", "test_cost")]
     for row in rows:
         groups[tuple(row[name] for name in names)].append(row["test_cost"])
-    return [{**dict(zip(names, key, strict=True)), "splits": len(values), "test_cost": float(np.mean(values))}
-            for key, values in groups.items()]
+    return [
+        {**dict(zip(names, key, strict=True)), "splits": len(values), "test_cost": float(np.mean(values))}
+        for key, values in groups.items()
+    ]
 
 
 def with_ratios(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each cell with the log of its ratio to the best cost-trained one of its data set and kind of cost."""
+
     def case(row: dict[str, Any]) -> tuple[str, str, str]:
         return row["data"], row["costs"], "REBEL"
 
@@ -112,18 +115,35 @@ def effects(rows: list[dict[str, Any]], grid: dict[str, tuple[Any, ...]]) -> lis
     table = []
     for option, values in grid.items():
         for group, method, general in GROUPS:
-            mine = [row for row in last if row["method"] == method and (row["costs"] != "0/1") == general
-                    and (option == "offset" or group != "costs" or row.get("offset", "tight") == "tight")]
+            mine = [
+                row
+                for row in last
+                if row["method"] == method
+                and (row["costs"] != "0/1") == general
+                and (option == "offset" or group != "costs" or row.get("offset", "tight") == "tight")
+            ]
             offsets = {row.get("offset") for row in mine}
             if option == "offset" and (group != "costs" or len(offsets) < 2):
                 continue
-            by_set = {name: [np.mean([row["log"] for row in mine if row["data"] == name and row[option] == value])
-                             for value in values] for name in {row["data"] for row in mine}}
+            by_set = {
+                name: [
+                    np.mean([row["log"] for row in mine if row["data"] == name and row[option] == value])
+                    for value in values
+                ]
+                for name in {row["data"] for row in mine}
+            }
             away = np.array([logs - np.mean(logs) for logs in by_set.values()])  # (sets, values)
             spread = away.std(axis=0, ddof=1) / np.sqrt(len(away)) if len(away) > 1 else np.zeros(len(values))
-            table += [{"option": option, "value": value, "group": group, "ratio": float(np.exp(mean)),
-                       "standard_error": float(error)}
-                      for value, mean, error in zip(values, away.mean(axis=0), spread, strict=True)]
+            table += [
+                {
+                    "option": option,
+                    "value": value,
+                    "group": group,
+                    "ratio": float(np.exp(mean)),
+                    "standard_error": float(error),
+                }
+                for value, mean, error in zip(values, away.mean(axis=0), spread, strict=True)
+            ]
     return table
 
 

@@ -94,14 +94,24 @@ def figures(name: str, jobs: int) -> dict[str, Any]:
     with threadpool_limits(1):
         median = interleaved(turns, 1 if is_quick() else TURNS)
     return {
-        "set": name, "background": len(X), "features": X.shape[1], "split": len(scores.used),
+        "set": name,
+        "background": len(X),
+        "features": X.shape[1],
+        "split": len(scores.used),
         "classes": len(scores.base),
-        "trees": len(packed), "leaves": int(packed.is_leaf.sum()), "smooth": smooth is not None, "rows": len(rows),
-        "ours": median["scores"], "ours, one number": median["one number"], "shap": median.get("shap", np.nan),
-        "shap / ours": median.get("shap", np.nan) / median["scores"], "threads": jobs,
-        "whole, scores": whole["scores"], "whole, cost": whole["cost"],
+        "trees": len(packed),
+        "leaves": int(packed.is_leaf.sum()),
+        "smooth": smooth is not None,
+        "rows": len(rows),
+        "ours": median["scores"],
+        "ours, one number": median["one number"],
+        "shap": median.get("shap", np.nan),
+        "shap / ours": median.get("shap", np.nan) / median["scores"],
+        "threads": jobs,
+        "whole, scores": whole["scores"],
+        "whole, cost": whole["cost"],
         "one row, again": one_row,
-    }  # fmt: skip
+    }
 
 
 def small_sets() -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -113,9 +123,11 @@ def small_sets() -> dict[str, tuple[np.ndarray, np.ndarray]]:
         600, 6, n_informative=6, n_redundant=0, n_classes=4, n_clusters_per_class=1, random_state=0
     )
     return {
-        "iris": load_iris(return_X_y=True), "wine, 6 columns": (wine[0][:, [0, 6, 9, 10, 11, 12]], wine[1]),
-        "breast cancer, 8 columns": (cancer[0][:, :8], cancer[1]), "made, 4 classes": made,
-    }  # fmt: skip
+        "iris": load_iris(return_X_y=True),
+        "wine, 6 columns": (wine[0][:, [0, 6, 9, 10, 11, 12]], wine[1]),
+        "breast cancer, 8 columns": (cancer[0][:, :8], cancer[1]),
+        "made, 4 classes": made,
+    }
 
 
 def apart(name: str, kind: str, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
@@ -125,11 +137,13 @@ def apart(name: str, kind: str, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     explainer, rows = ShapExplainer(model, X[::2]), X[1::2][:30]
     line, exact = (explainer.explain(rows, of="cost", by=by).values for by in ("line", "coalitions"))
     return {
-        "set": name, "costs": kind, "rows": len(rows),
+        "set": name,
+        "costs": kind,
+        "rows": len(rows),
         "difference / size": np.abs(line - exact).mean() / np.abs(exact).mean(),
         "correlation": np.corrcoef(line.ravel(), exact.ravel())[0, 1],
         "same first column": (np.abs(line).argmax(axis=1) == np.abs(exact).argmax(axis=1)).mean(),
-    }  # fmt: skip
+    }
 
 
 def _without_smooth(model: MinRiskClassifier) -> Any:

@@ -27,8 +27,10 @@ def fits(jobs: int) -> dict[str, Any]:
     if installed("lightgbm"):
         from lightgbm import LGBMClassifier
 
-        peers = {"LightGBM": LGBMClassifier(n_jobs=jobs, verbose=-1),
-                 "LightGBM, one thread": LGBMClassifier(n_jobs=1, verbose=-1)}
+        peers = {
+            "LightGBM": LGBMClassifier(n_jobs=jobs, verbose=-1),
+            "LightGBM, one thread": LGBMClassifier(n_jobs=1, verbose=-1),
+        }
     return peers | {
         "MinRisk, defaults": MinRiskClassifier(n_jobs=jobs, random_state=0),
         "MinRisk, pool=False": MinRiskClassifier(n_jobs=jobs, random_state=0, pool=False),
@@ -43,21 +45,36 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for name in SMALL[:3] if arguments.quick else SMALL:
         data, models = split(name, 0), fits(arguments.jobs)
-        medians = interleaved({
-            model: partial(seconds, partial(made.fit, data.X, data.y)) for model, made in models.items()
-        }, 3 if arguments.quick else arguments.repeats)  # fmt: skip
+        medians = interleaved(
+            {model: partial(seconds, partial(made.fit, data.X, data.y)) for model, made in models.items()},
+            3 if arguments.quick else arguments.repeats,
+        )
         peer = min((spent for model, spent in medians.items() if "LightGBM" in model), default=float("nan"))
         for model, spent in medians.items():
-            rows.append({
-                "set": name, "rows": len(data.X), "features": data.X.shape[1], "classes": data.n_classes,
-                "model": model, "milliseconds": 1e3 * spent, "of_lightgbm": spent / peer,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "set": name,
+                    "rows": len(data.X),
+                    "features": data.X.shape[1],
+                    "classes": data.n_classes,
+                    "model": model,
+                    "milliseconds": 1e3 * spent,
+                    "of_lightgbm": spent / peer,
+                }
+            )
     for model in fits(1):
         ratios = [row["of_lightgbm"] for row in rows if row["model"] == model]
-        rows.append({
-            "set": "geometric mean", "rows": "", "features": "", "classes": "", "model": model, "milliseconds": "",
-            "of_lightgbm": float(np.exp(np.mean(np.log(ratios)))),
-        })  # fmt: skip
+        rows.append(
+            {
+                "set": "geometric mean",
+                "rows": "",
+                "features": "",
+                "classes": "",
+                "model": model,
+                "milliseconds": "",
+                "of_lightgbm": float(np.exp(np.mean(np.log(ratios)))),
+            }
+        )
     save("small_data", rows)
     show(rows)
 

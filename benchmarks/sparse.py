@@ -75,10 +75,16 @@ def one(name: str, method: str) -> dict[str, Any]:
     fitted = time.process_time()
     decided = model.predict(X_test)
     return {
-        "set": name, "method": method, "rows": X.shape[0], "features": X.shape[1], "stored": X.nnz,
-        "fit seconds": fitted - begun, "predict seconds": time.process_time() - fitted,
-        "error %": 100.0 * float(np.mean(decided != y_test)), "peak MB": resident("VmHWM") / 1e6,
-    }  # fmt: skip
+        "set": name,
+        "method": method,
+        "rows": X.shape[0],
+        "features": X.shape[1],
+        "stored": X.nnz,
+        "fit seconds": fitted - begun,
+        "predict seconds": time.process_time() - fitted,
+        "error %": 100.0 * float(np.mean(decided != y_test)),
+        "peak MB": resident("VmHWM") / 1e6,
+    }
 
 
 def apart(name: str, method: str) -> dict[str, Any]:

@@ -82,15 +82,24 @@ def against_lightgbm(quick: bool, jobs: int) -> list[dict[str, Any]]:
     X, y, _, _ = load("mnist").official()
     data = lightgbm.Dataset(X.astype(np.float32), y, params={"verbose": -1}).construct()
     rounds, repeats = (6, 1) if quick else (30, 7)
-    medians = interleaved({
-        "LightGBM": lambda: lightgbm_seconds(data, rounds // 3 + 2, jobs),
-        "stump": lambda: round_seconds(X, y, rounds, weak_learner="stump", n_jobs=jobs),
-        "depth 4": lambda: round_seconds(X, y, rounds, max_depth=4, n_jobs=jobs),
-    }, repeats)
+    medians = interleaved(
+        {
+            "LightGBM": lambda: lightgbm_seconds(data, rounds // 3 + 2, jobs),
+            "stump": lambda: round_seconds(X, y, rounds, weak_learner="stump", n_jobs=jobs),
+            "depth 4": lambda: round_seconds(X, y, rounds, max_depth=4, n_jobs=jobs),
+        },
+        repeats,
+    )
     targets = {"LightGBM": "", "stump": 1 / 8, "depth 4": 1 / 4}
     return [
-        {"learner": name, "threads": jobs, "repeats": repeats, "seconds": value,
-         "of_lightgbm": value / medians["LightGBM"], "target": targets[name]}
+        {
+            "learner": name,
+            "threads": jobs,
+            "repeats": repeats,
+            "seconds": value,
+            "of_lightgbm": value / medians["LightGBM"],
+            "target": targets[name],
+        }
         for name, value in medians.items()
     ]
 
@@ -116,15 +125,17 @@ def scaling(quick: bool) -> list[dict[str, Any]]:
                 for size in sizes:
                     X, y = made(**size)
                     timed[f"{size} {jobs}"] = lambda X=X, y=y, more={"max_depth": depth, "n_jobs": jobs}: round_seconds(
-                        X, y, rounds, **more)
+                        X, y, rounds, **more
+                    )
             medians = interleaved(timed, repeats)
             for jobs in (1, 2):
                 before: tuple[int, float] | None = None
                 for size in sizes:
                     spent = medians[f"{size} {jobs}"]
                     slope = "" if before is None else np.log(spent / before[1]) / np.log(size[name] / before[0])
-                    rows.append({"grown": name, **size, "depth": depth, "n_jobs": jobs, "seconds": spent,
-                                 "exponent": slope})
+                    rows.append(
+                        {"grown": name, **size, "depth": depth, "n_jobs": jobs, "seconds": spent, "exponent": slope}
+                    )
                     before = size[name], spent
     return rows
 
@@ -140,16 +151,28 @@ def allocations(quick: bool) -> list[dict[str, Any]]:
         tracemalloc.start()
         peaks = watched_fit(X, y, n_estimators=8, max_depth=depth, n_jobs=2).peaks[2:]
         tracemalloc.stop()
-        rows.append({"n": len(y), "K": BASE["K"], "depth": depth, "round_peak_bytes": max(peaks),
-                     "n_K_bytes": len(y) * BASE["K"], "n_K_float64_bytes": 8 * len(y) * BASE["K"],
-                     "verdict": "below n x K" if max(peaks) < len(y) * BASE["K"] else "TOO MUCH"})
+        rows.append(
+            {
+                "n": len(y),
+                "K": BASE["K"],
+                "depth": depth,
+                "round_peak_bytes": max(peaks),
+                "n_K_bytes": len(y) * BASE["K"],
+                "n_K_float64_bytes": 8 * len(y) * BASE["K"],
+                "verdict": "below n x K" if max(peaks) < len(y) * BASE["K"] else "TOO MUCH",
+            }
+        )
     return rows
 
 
 def main() -> None:
     options = parser(__doc__, "six rounds on some digits of MNIST and on made data of a few thousand rows")
-    options.add_argument("--part", nargs="+", default=["lightgbm", "scaling", "allocations"],
-                         choices=("lightgbm", "scaling", "allocations"))
+    options.add_argument(
+        "--part",
+        nargs="+",
+        default=["lightgbm", "scaling", "allocations"],
+        choices=("lightgbm", "scaling", "allocations"),
+    )
     arguments = options.parse_args()
     if "lightgbm" in arguments.part and not there({"LightGBM": "lightgbm"}):
         arguments.part.remove("lightgbm")

@@ -75,13 +75,25 @@ def main() -> None:
         (slow, loss, error), (quick, quick_loss, quick_error) = (
             np.mean(told[search], axis=0) for search in ("exact", "quadratic")
         )
-        rows.append({
-            "data": name, "rows": len(data.X), "features": data.X.shape[1], "classes": len(np.unique(data.y)),
-            "rounds": rounds, "splits": splits, "cpu_seconds_quadratic": quick, "cpu_seconds_exact": slow,
-            "ratio": slow / quick, "training_loss_quadratic": quick_loss, "training_loss_exact": loss,
-            "error_percent_quadratic": quick_error, "error_percent_exact": error, "share_other": other,
-            "missed": missed,
-        })  # fmt: skip
+        rows.append(
+            {
+                "data": name,
+                "rows": len(data.X),
+                "features": data.X.shape[1],
+                "classes": len(np.unique(data.y)),
+                "rounds": rounds,
+                "splits": splits,
+                "cpu_seconds_quadratic": quick,
+                "cpu_seconds_exact": slow,
+                "ratio": slow / quick,
+                "training_loss_quadratic": quick_loss,
+                "training_loss_exact": loss,
+                "error_percent_quadratic": quick_error,
+                "error_percent_exact": error,
+                "share_other": other,
+                "missed": missed,
+            }
+        )
         show(rows[-1:])
     save("stump_search", rows)
     show(rows)

@@ -52,6 +52,7 @@ class Counter:
 
     def counted(self, map_tasks: Callable[..., Any]) -> Callable[..., Any]:
         """`Workers.map` that counts."""
+
         def counting(workers: Workers, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Any:
             tasks = list(tasks)
             if len(tasks) < 2 or workers.n_free == 1:
@@ -140,11 +141,23 @@ def compared(learner: str, n: int, d: int, K: int, least: float, quick: bool) ->
     at_best, most = (spent_two - in_tasks / 2) / spent, max(SLOWER, 1.0 + SLOWER_SECONDS / wall)
     verdict = "not slower" if wall_two / wall <= most else "SLOWER" if at_best > most else "unclear: a busy machine"
     return {
-        "learner": learner, "n": n, "d": d, "K": K, "turns": turns, "seconds_1": wall, "seconds_2": wall_two,
-        "wall_ratio": wall_two / wall, "processor_1": spent, "processor_2": spent_two,
-        "processor_ratio": spent_two / spent, "handed_over": shared, "tasks": tasks, "shared_share": in_tasks / spent,
-        "at_best": at_best, "verdict": verdict,
-    }  # fmt: skip
+        "learner": learner,
+        "n": n,
+        "d": d,
+        "K": K,
+        "turns": turns,
+        "seconds_1": wall,
+        "seconds_2": wall_two,
+        "wall_ratio": wall_two / wall,
+        "processor_1": spent,
+        "processor_2": spent_two,
+        "processor_ratio": spent_two / spent,
+        "handed_over": shared,
+        "tasks": tasks,
+        "shared_share": in_tasks / spent,
+        "at_best": at_best,
+        "verdict": verdict,
+    }
 
 
 def empty_hand_over(times: int) -> dict[str, Any]:

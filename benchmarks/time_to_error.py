@@ -102,8 +102,14 @@ def made(n_classes: int, n_rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     from sklearn.datasets import make_classification
 
     X, y = make_classification(
-        n_samples=n_rows, n_features=100, n_informative=30, n_redundant=20, n_classes=n_classes,
-        n_clusters_per_class=1, class_sep=2.0, random_state=0,
+        n_samples=n_rows,
+        n_features=100,
+        n_informative=30,
+        n_redundant=20,
+        n_classes=n_classes,
+        n_clusters_per_class=1,
+        class_sep=2.0,
+        random_state=0,
     )
     n = n_rows * 4 // 5
     return X[:n], y[:n], X[n:], y[n:]
@@ -211,8 +217,10 @@ def search_catboost(name: str, data: Data, jobs: int, enough: int, limit: float,
 
 
 SEARCHES: dict[str, Callable[..., Search]] = {
-    "XGBoost": search_xgboost, "XGBoost, multi": search_xgboost, "CatBoost": search_catboost,
-}  # fmt: skip
+    "XGBoost": search_xgboost,
+    "XGBoost, multi": search_xgboost,
+    "CatBoost": search_catboost,
+}
 
 
 def first(mistakes: list[int], enough: int) -> int | None:
@@ -237,6 +245,7 @@ def fewest(name: str, data: Data, enough: int, jobs: int, guess: int, limit: int
 
     Doubled from a guess until one is good enough; None if none is up to the limit.
     """
+
     def good(rounds: int) -> bool:
         return data.mistakes(make(name, jobs, rounds=rounds).fit(data.X, data.y).predict(data.X_test)) <= enough
 
@@ -298,13 +307,20 @@ def plain(name: str) -> str:
 def row(name: str, data: Data, jobs: int, found: TimedFit) -> dict[str, Any]:
     best = min(found.search.mistakes) / len(data.y_test)
     return {
-        **data.describe(), "method": name, "threads": jobs,
+        **data.describe(),
+        "method": name,
+        "threads": jobs,
         "version": package_version(METHODS[PEERS.get(plain(name), "minrisk")]),
-        "reached": found.rounds is not None, "bound": "" if found.rounds is not None else ">",
-        "seconds": found.seconds, "turns": "", "rounds": found.rounds or len(found.search.mistakes),
-        "error_percent": 100 * found.error, "search_rounds": len(found.search.mistakes),
-        "search_seconds": found.search.seconds, "search_best_percent": 100 * best,
-    }  # fmt: skip
+        "reached": found.rounds is not None,
+        "bound": "" if found.rounds is not None else ">",
+        "seconds": found.seconds,
+        "turns": "",
+        "rounds": found.rounds or len(found.search.mistakes),
+        "error_percent": 100 * found.error,
+        "search_rounds": len(found.search.mistakes),
+        "search_seconds": found.search.seconds,
+        "search_best_percent": 100 * best,
+    }
 
 
 def compare(rows: list[dict[str, Any]]) -> None:
@@ -375,21 +391,32 @@ def small(arguments: Any) -> list[dict[str, Any]]:
         models = {"LightGBM": make("LightGBM", jobs)} if installed("lightgbm") else {}
         models |= {
             "MinRisk, defaults": make("MinRisk, defaults", jobs),
-            "MinRisk, one thread": make("MinRisk, defaults", 1), "MinRisk": make("MinRisk", jobs),
-        }  # fmt: skip
+            "MinRisk, one thread": make("MinRisk, defaults", 1),
+            "MinRisk": make("MinRisk", jobs),
+        }
         spent = interleaved(
-            {key: lambda model=model, data=data: seconds(lambda: model.fit(data.X, data.y))
-             for key, model in models.items()},
+            {
+                key: lambda model=model, data=data: seconds(lambda: model.fit(data.X, data.y))
+                for key, model in models.items()
+            },
             2 if arguments.quick else 5,
-        )  # fmt: skip
+        )
         for key, value in spent.items():
             ratio = value / spent.get("LightGBM", float("nan"))
-            rows.append({
-                "set": name, "n": len(data.y), "d": data.X.shape[1], "K": data.n_classes, "method": key,
-                "threads": 1 if key.endswith("one thread") else jobs, "seconds": value, "of_lightgbm": ratio,
-                "target": 1.0 if key == "MinRisk, defaults" else "",
-                "meets": ("yes" if ratio <= 1 else "no" if ratio > 1 else "") if key == "MinRisk, defaults" else "",
-            })  # fmt: skip
+            rows.append(
+                {
+                    "set": name,
+                    "n": len(data.y),
+                    "d": data.X.shape[1],
+                    "K": data.n_classes,
+                    "method": key,
+                    "threads": 1 if key.endswith("one thread") else jobs,
+                    "seconds": value,
+                    "of_lightgbm": ratio,
+                    "target": 1.0 if key == "MinRisk, defaults" else "",
+                    "meets": ("yes" if ratio <= 1 else "no" if ratio > 1 else "") if key == "MinRisk, defaults" else "",
+                }
+            )
     save("time_small_sets", rows)
     return rows
 
@@ -398,16 +425,29 @@ def main() -> None:
     options = parser(__doc__, "20 rounds on some rows of letter, two fits of each of two small sets")
     options.add_argument("--part", nargs="+", default=["small", "large"], choices=("small", "large"))
     options.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
-    options.add_argument("--methods", nargs="+", default=[*OURS, *SEARCHES], choices=[*OURS, *SEARCHES],
-                         help="beside LightGBM")
+    options.add_argument(
+        "--methods", nargs="+", default=[*OURS, *SEARCHES], choices=[*OURS, *SEARCHES], help="beside LightGBM"
+    )
     options.add_argument("--rounds", type=int, default=400, help="rounds of our long fits")
     options.add_argument("--peer-rounds", type=int, default=1000, help="rounds of XGBoost's long fits at most")
-    options.add_argument("--peer-limit", type=float, default=900.0,
-                         help="seconds of a peer's long fit; CatBoost, with its lower target, has 8/3 of them")
-    options.add_argument("--turns", type=int, default=0,
-                         help="times that our fits and LightGBM's default are timed again, in turns; the median counts")
-    options.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "minrisk-benchmarks",
-                         help="folder that keeps the SVD of news20")
+    options.add_argument(
+        "--peer-limit",
+        type=float,
+        default=900.0,
+        help="seconds of a peer's long fit; CatBoost, with its lower target, has 8/3 of them",
+    )
+    options.add_argument(
+        "--turns",
+        type=int,
+        default=0,
+        help="times that our fits and LightGBM's default are timed again, in turns; the median counts",
+    )
+    options.add_argument(
+        "--cache",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / "minrisk-benchmarks",
+        help="folder that keeps the SVD of news20",
+    )
     arguments = options.parse_args()
     if arguments.quick and arguments.sets == list(SETS):
         arguments.sets = ["letter"]

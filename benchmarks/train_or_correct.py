@@ -45,8 +45,16 @@ def trial(name: str, seed: int) -> list[dict[str, Any]]:
         for offset in ("tight", "paper"):
             model = REBELClassifier(np.asarray(table), offset=offset, n_jobs=1, **rounds).fit(X, y)
             decisions[f"trained, {offset}"] = model.model_.scores(X_test).argmax(axis=1)
-        rows += [{"data": name, "seed": seed, "costs": kind, "method": method,
-                  "test_cost": mean_cost(table, y_test, decisions[method])} for method in METHODS]
+        rows += [
+            {
+                "data": name,
+                "seed": seed,
+                "costs": kind,
+                "method": method,
+                "test_cost": mean_cost(table, y_test, decisions[method]),
+            }
+            for method in METHODS
+        ]
     return rows
 
 

@@ -69,29 +69,63 @@ def of_seen_classes(table: Table) -> Table | None:
     decisions = np.r_[seen, n_classes : table.cost.shape[1]]
     row_cost, full_cost = of(table.row_cost, rows), of(table.full_cost, tests)
     return table._replace(
-        X=rows_of(table.X, rows), y=code[table.y[rows]], weight=of(table.weight, rows),
-        X_test=rows_of(table.X_test, tests), y_test=code[table.y_test[tests]], weight_test=of(table.weight_test, tests),
-        cost=table.cost[np.ix_(seen, decisions)], shares=of(table.shares, seen),
+        X=rows_of(table.X, rows),
+        y=code[table.y[rows]],
+        weight=of(table.weight, rows),
+        X_test=rows_of(table.X_test, tests),
+        y_test=code[table.y_test[tests]],
+        weight_test=of(table.weight_test, tests),
+        cost=table.cost[np.ix_(seen, decisions)],
+        shares=of(table.shares, seen),
         row_cost=None if row_cost is None else row_cost[:, decisions],
         full_cost=None if full_cost is None else full_cost[:, seen][:, :, decisions],
-    )  # fmt: skip
+    )
 
 
 def rows_of(X: Any, rows: np.ndarray) -> Any:
     """Some rows of a frame, an array or a sparse matrix, by number or by mask."""
-    return X.iloc[np.flatnonzero(rows) if rows.dtype == bool else rows].reset_index(drop=True) if isinstance(
-        X, pd.DataFrame) else X[rows]  # fmt: skip
+    return (
+        X.iloc[np.flatnonzero(rows) if rows.dtype == bool else rows].reset_index(drop=True)
+        if isinstance(X, pd.DataFrame)
+        else X[rows]
+    )
 
 
 # -- what can be drawn -----------------------------------------------------------------------------------------------
 DULL: Properties = {
-    "world": 0, "rows": 2000, "columns": 6, "relevant": 5, "classes": 2, "balance": "even", "prevalence": 0.5,
-    "signal": "additive", "strength": 3.0, "noise": "none", "tails": "normal", "scales": "same", "rounding": "none",
-    "copies": 0.0, "twin_columns": 0, "constant_columns": 0, "irrelevant": 0, "missing": "none", "missing_share": 0.2,
-    "categories": "none", "drift": "none", "groups": 0, "shift": "none", "weights": "none", "balanced": False,
-    "costs": "0/1", "form": "frame", "order": "shuffled", "dtype": "float64", "ids": "none", "sparse": False,
+    "world": 0,
+    "rows": 2000,
+    "columns": 6,
+    "relevant": 5,
+    "classes": 2,
+    "balance": "even",
+    "prevalence": 0.5,
+    "signal": "additive",
+    "strength": 3.0,
+    "noise": "none",
+    "tails": "normal",
+    "scales": "same",
+    "rounding": "none",
+    "copies": 0.0,
+    "twin_columns": 0,
+    "constant_columns": 0,
+    "irrelevant": 0,
+    "missing": "none",
+    "missing_share": 0.2,
+    "categories": "none",
+    "drift": "none",
+    "groups": 0,
+    "shift": "none",
+    "weights": "none",
+    "balanced": False,
+    "costs": "0/1",
+    "form": "frame",
+    "order": "shuffled",
+    "dtype": "float64",
+    "ids": "none",
+    "sparse": False,
     "correlation": 0.0,
-}  # fmt: skip
+}
 ODD: dict[str, tuple[float, tuple[Any, ...]]] = {  # how often a property is odd, and what it may then be
     "noise": (0.4, ("a tenth", "a third", "of the last class")),
     "tails": (0.3, ("lognormal", "wide lognormal", "cauchy", "outliers", "absurd outliers", "integers", "uniform")),
@@ -108,16 +142,26 @@ ODD: dict[str, tuple[float, tuple[Any, ...]]] = {  # how often a property is odd
     "shift": (0.08, ("covariates",)),
     "weights": (0.2, ("mild", "extreme", "zeros", "by class", "by value", "tiny unit", "huge unit")),
     "balanced": (0.1, (True,)),
-    "costs": (0.6, ("ordinal", "10 : 1", "1000 : 1", "dear and refer", "extra", "refer", "random", "amounts",
-                    "benefits")),
+    "costs": (
+        0.6,
+        ("ordinal", "10 : 1", "1000 : 1", "dear and refer", "extra", "refer", "random", "amounts", "benefits"),
+    ),
     "order": (0.15, ("by class", "by value")),
     "dtype": (0.15, ("float32", "nullable", "mixed")),
     "ids": (0.12, ("text", "number", "row", "date")),
     "sparse": (0.08, (True,)),
     "correlation": (0.2, (0.5, 0.9, 0.99)),
-}  # fmt: skip
-SIGNAL_SHARES = {"linear": 0.22, "additive": 0.2, "interactions": 0.15, "periodic": 0.08, "thresholds": 0.12,
-                 "rule": 0.1, "none": 0.06, "parity": 0.07}  # fmt: skip
+}
+SIGNAL_SHARES = {
+    "linear": 0.22,
+    "additive": 0.2,
+    "interactions": 0.15,
+    "periodic": 0.08,
+    "thresholds": 0.12,
+    "rule": 0.1,
+    "none": 0.06,
+    "parity": 0.07,
+}
 BALANCE_SHARES = {"even": 0.4, "skewed": 0.35, "rare": 0.17, "three rows": 0.08}
 CLASSES = (3, 3, 4, 5, 7, 10)  # where they are more than two
 NOT_ALIKE = ("drift", "groups", "shift", "copies", "weights", "ids")  # if odd, tests are unlike what a fit leaves out
@@ -210,9 +254,15 @@ def parity(Z: np.ndarray, n_classes: int, rng: np.random.Generator) -> np.ndarra
 
 
 SIGNALS: dict[str, Signal] = {
-    "linear": linear, "additive": additive, "interactions": interactions, "periodic": periodic,
-    "thresholds": thresholds, "rule": rule, "none": no_signal, "parity": parity,
-}  # fmt: skip
+    "linear": linear,
+    "additive": additive,
+    "interactions": interactions,
+    "periodic": periodic,
+    "thresholds": thresholds,
+    "rule": rule,
+    "none": no_signal,
+    "parity": parity,
+}
 
 
 def shares_of(balance: str, n_classes: int, n_rows: int, prevalence: float, world: np.random.Generator) -> np.ndarray:
@@ -351,9 +401,14 @@ def ordered_words(codes: np.ndarray) -> pd.Categorical:
 
 
 def categories(
-    kind: str, n: int, n_rows: int, n_classes: int, group: np.ndarray | None, rng: np.random.Generator,
+    kind: str,
+    n: int,
+    n_rows: int,
+    n_classes: int,
+    group: np.ndarray | None,
+    rng: np.random.Generator,
     world: np.random.Generator,
-) -> dict[str, Category]:  # fmt: skip
+) -> dict[str, Category]:
     """Columns of categories by name, most of them of very unequal frequencies."""
     huge = min(5000, max(30, n_rows // 3))
 
@@ -504,8 +559,11 @@ def frame_of(
         hours = pd.to_timedelta((hidden.time * 365 * 24).astype(int), unit="h")
         frame["when"] = pd.Timestamp("2024-01-01") + hours
     plain = not words and of["ids"] in ("none", "number", "row") and of["dtype"] != "nullable"
-    return frame.to_numpy(dtype=np.float32 if of["dtype"] == "float32" else float) if (
-        of["form"] == "array" and plain) else frame  # fmt: skip
+    return (
+        frame.to_numpy(dtype=np.float32 if of["dtype"] == "float32" else float)
+        if (of["form"] == "array" and plain)
+        else frame
+    )
 
 
 def ordered_rows(kind: str, y: np.ndarray, hidden: Hidden) -> np.ndarray:
@@ -538,11 +596,21 @@ def made(of: Properties, seed: int) -> Table | None:
         full = np.repeat(cost[None], len(y), axis=0)
         full[:, -1, :-1] *= amount[:, None]
     rows, tests = ordered_rows(of["order"], y, hidden), np.flatnonzero(hidden.test)
-    return of_seen_classes(Table(
-        rows_of(X, rows), y[rows], rows_of(X, tests), y[tests], cost if full is None else full[rows].mean(axis=0),
-        weight=None if weight is None else weight[rows], balanced=of["balanced"],
-        weight_test=None if weight is None or of["weights"] == "extreme" else weight[tests],
-        row_cost=None if full is None else full[rows, y[rows]], full_cost=None if full is None else full[tests],
-        known=full is not None, alike=full is None and of["missing"] != "in tests only" and all(
-            of[name] == DULL[name] for name in NOT_ALIKE),
-    ))  # fmt: skip
+    return of_seen_classes(
+        Table(
+            rows_of(X, rows),
+            y[rows],
+            rows_of(X, tests),
+            y[tests],
+            cost if full is None else full[rows].mean(axis=0),
+            weight=None if weight is None else weight[rows],
+            balanced=of["balanced"],
+            weight_test=None if weight is None or of["weights"] == "extreme" else weight[tests],
+            row_cost=None if full is None else full[rows, y[rows]],
+            full_cost=None if full is None else full[tests],
+            known=full is not None,
+            alike=full is None
+            and of["missing"] != "in tests only"
+            and all(of[name] == DULL[name] for name in NOT_ALIKE),
+        )
+    )

@@ -18,11 +18,21 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 NOT_OURS = (
     "typography",  # quotation marks and dashes are those of the keyboard
-    "misc.phrasal_adjectives", "misc.composition", "misc.metadiscourse", "misc.narcissism", "misc.but",
+    "misc.phrasal_adjectives",
+    "misc.composition",
+    "misc.metadiscourse",
+    "misc.narcissism",
+    "misc.but",
     "misc.tense_present",
-    "restricted", "weasel_words", "dates_times", "social_awareness", "psychology", "uncomparables", "lexical_illusions",
+    "restricted",
+    "weasel_words",
+    "dates_times",
+    "social_awareness",
+    "psychology",
+    "uncomparables",
+    "lexical_illusions",
     "spelling.consistency",
-)  # fmt: skip
+)
 HOUSE = {
     r"dear(er|est|ly)?": "say 'expensive' or 'costs more'",
     r"anew": "say 'again'",
@@ -56,9 +66,11 @@ def main() -> int:
     registry = CheckRegistry()
     registry.register_many(tuple(check for check in published if not check.path.startswith(NOT_OURS)))
     registry.register_many(
-        tuple(Check(types.ExistenceSimple(rf"\b{pattern}\b"), path="house", message=f"House list: {advice}.")
-              for pattern, advice in HOUSE.items())
-    )  # fmt: skip
+        tuple(
+            Check(types.ExistenceSimple(rf"\b{pattern}\b"), path="house", message=f"House list: {advice}.")
+            for pattern, advice in HOUSE.items()
+        )
+    )
     enabled = {check.path: True for check in registry.checks}
     n_wrong = 0
     for page in PAGES:

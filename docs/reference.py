@@ -8,8 +8,14 @@ from typing import Any
 
 CALLED = ("predict_proba", "staged_predict_proba")  # properties that give a method, so that they are absent without one
 LEFT_OUT = (  # of scikit-learn, Python's tuples and exceptions
-    "get_metadata_routing", "get_params", "set_params", "count", "index", "add_note", "with_traceback",
-)  # fmt: skip
+    "get_metadata_routing",
+    "get_params",
+    "set_params",
+    "count",
+    "index",
+    "add_note",
+    "with_traceback",
+)
 PAGE = Path(__file__).parent / "api" / "generated" / "command_line.rst"
 
 

@@ -47,8 +47,15 @@ def warmup() -> Path | None:
 def compile_all(backwards: bool = False) -> None:
     """All tiny fits, in this process; that some of them learn nothing of so few rows nobody needs to know."""
     parts = (
-        _vector_trees, _stumps_and_shared_trees, _directions, _similarities, _pairs, _baselines, _sparse, _explanations,
-    )  # fmt: skip
+        _vector_trees,
+        _stumps_and_shared_trees,
+        _directions,
+        _similarities,
+        _pairs,
+        _baselines,
+        _sparse,
+        _explanations,
+    )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* has learnt nothing", UserWarning)
         for part in reversed(parts) if backwards else parts:
@@ -171,9 +178,15 @@ def _baselines() -> None:
     )
 
     algorithms = (
-        BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier,
-        AOSOLogitBoostClassifier, GradBoostClassifier, AdaBoostMOClassifier, AdaBoostSIPClassifier,
-    )  # fmt: skip
+        BAdaCostClassifier,
+        AdaBoostMHClassifier,
+        GentleBoostClassifier,
+        AdaBoostECCClassifier,
+        AOSOLogitBoostClassifier,
+        GradBoostClassifier,
+        AdaBoostMOClassifier,
+        AdaBoostSIPClassifier,
+    )
     X = np.random.default_rng(0).normal(size=(60, 3))
     y = np.digitize(X[:, 0], (-0.5, 0.5))
     for algorithm in algorithms:

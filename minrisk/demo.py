@@ -98,9 +98,13 @@ def load_cheques() -> tuple[FloatArray, Labels]:
 
 
 def compare(
-    X: Any, y: Any, cost: CostMatrix, n_splits: int = SPLITS, rounds: int = ROUNDS,
+    X: Any,
+    y: Any,
+    cost: CostMatrix,
+    n_splits: int = SPLITS,
+    rounds: int = ROUNDS,
     after_each: Callable[[], None] | None = None,
-) -> Study:  # fmt: skip
+) -> Study:
     """Train every method on the same halves of the data and judge it on the others.
 
     Parameters

@@ -83,8 +83,15 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
 
     # -- training ------------------------------------------------------------------------------------------------
     def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, cost: Any = None, *, groups: Any = None,
-        eval_set: Any = None, checkpoint: str | os.PathLike[str] | None = None,
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        cost: Any = None,
+        *,
+        groups: Any = None,
+        eval_set: Any = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Train on features, labels and costs.
 
@@ -183,9 +190,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
             raise KeyboardInterrupt(INTERRUPTED_FIT.format(n_rounds=self.n_iter_, s="s" * (self.n_iter_ != 1)))
         return self
 
-    def _begin_tasks(
-        self, X: Any, y: Any, sample_weight: Any, parameters: dict[str, Any], stop: StopRequest
-    ) -> Tasks:
+    def _begin_tasks(self, X: Any, y: Any, sample_weight: Any, parameters: dict[str, Any], stop: StopRequest) -> Tasks:
         """Tell callbacks that a fit begins."""
         from minrisk.boosting.watching import Tasks
 
@@ -210,9 +215,16 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         raise TypeError(f"{type(self).__name__} does not say how it is trained: use one such as REBELClassifier.")
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, cost: Any, eval_set: Any = None, stop: StopRequest | None = None,
-        tasks: Tasks | None = None, given: dict[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        cost: Any,
+        eval_set: Any = None,
+        stop: StopRequest | None = None,
+        tasks: Tasks | None = None,
+        given: dict[str, Any] | None = None,
+    ) -> None:
         """Train; the parameters are checked, `given` are those that users see."""
         from minrisk.boosting.monitors import ProgressBar
         from minrisk.boosting.watching import Watch
@@ -248,9 +260,16 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
             self.__dict__.pop(name, None)
 
     def _fit_elsewhere(
-        self, X: Any, y: Any, sample_weight: Any, cost: Any, goes_on: bool, stop: StopRequest | None,
-        tasks: Tasks | None, given: dict[str, Any] | None,
-    ) -> None:  # fmt: skip
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        cost: Any,
+        goes_on: bool,
+        stop: StopRequest | None,
+        tasks: Tasks | None,
+        given: dict[str, Any] | None,
+    ) -> None:
         """Train on the partitions of collections, where they are; few rows in one task."""
         from minrisk import elsewhere
         from minrisk.boosting.monitors import ProgressBar
@@ -304,9 +323,8 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         if self.class_weight is not None:
             by_class = ClassFactors(stated_factors(self.class_weight, rows.labels, rows.counted))
         counted = driver.made(
-            CountedRows, rows.labels, codes, costs, rows.dtype, rows.weighted, stated, by_class,
-            self._scale_of_costs(),
-        )  # fmt: skip
+            CountedRows, rows.labels, codes, costs, rows.dtype, rows.weighted, stated, by_class, self._scale_of_costs()
+        )
         if self._checkpoint is not None:
             self._compare_with_checkpoint(False, counted.digest(), rows.dtype, labels, costs.table)
         return driver, counted, None if stated is not None else costs.table
@@ -338,9 +356,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         rows: Any = np.flatnonzero(weight > 0.0).astype(np.int32 if len(weight) < 2**31 else np.int64)
         row = costs.row[rows]
         label = row if self.cost_ is not None else codes[rows].astype(np.int32)
-        counted = RowCosts(
-            costs.table, row, weight[rows], label, costs.unit, costs.least, per_row=self.cost_ is None
-        )
+        counted = RowCosts(costs.table, row, weight[rows], label, costs.unit, costs.least, per_row=self.cost_ is None)
         self._compare_with_checkpoint(goes_on, X, rows, *counted[:-1])
         return rows, counted
 
@@ -376,9 +392,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         if is_per_row_and_class(cost) or is_per_row(cost, len(codes), len(labels)):
             table, decisions = row_costs_of_counted(cost, codes, self.classes_, labels, self.cost)
             self._decide_per_row(decisions)
-            return AvoidableCosts.of(
-                table, np.arange(len(codes), dtype=np.int32), self._scale_of_costs(), weight > 0.0
-            )
+            return AvoidableCosts.of(table, np.arange(len(codes), dtype=np.int32), self._scale_of_costs(), weight > 0.0)
         check_row_count(cost, len(codes), as_labels(labels))
         return self._resolve_matrix(cost, codes, labels)
 

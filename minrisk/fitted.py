@@ -95,9 +95,12 @@ def _way(given: Any, within: str) -> str:
 
 
 def names_of_columns(
-    model: BoostedClassifier, names: Sequence[str] | None = None, unnamed: str = "x[{}]", first: int = 0,
+    model: BoostedClassifier,
+    names: Sequence[str] | None = None,
+    unnamed: str = "x[{}]",
+    first: int = 0,
     some: Sequence[int] | None = None,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Names of the d columns of X; those without a name are called as Python indexes them, x[0] the first.
 
     Parameters

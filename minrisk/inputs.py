@@ -183,10 +183,28 @@ class Inputs:
     }
     # What gives the rounds so far their meaning, where an estimator has it: rounds go on with the same only.
     _lasting: ClassVar[tuple[str, ...]] = (
-        "loss", "gamma", "phi", "offset", "weak_learner", "estimator", "response", "scaling", "fit_intercept",
-        "descent", "penalty", "norm", "variant", "keep_stages", "separators", "code", "decoding", "binning", "max_bins",
-        "early_stopping", "validation_fraction",
-    )  # fmt: skip
+        "loss",
+        "gamma",
+        "phi",
+        "offset",
+        "weak_learner",
+        "estimator",
+        "response",
+        "scaling",
+        "fit_intercept",
+        "descent",
+        "penalty",
+        "norm",
+        "variant",
+        "keep_stages",
+        "separators",
+        "code",
+        "decoding",
+        "binning",
+        "max_bins",
+        "early_stopping",
+        "validation_fraction",
+    )
 
     def __getstate__(self) -> dict[str, Any]:
         """With the costs of a DataFrame as a `CostMatrix`, as loaded models have them; skops keeps no tables."""
@@ -260,9 +278,7 @@ class Inputs:
         self._checkpoint.seed = self._seed
 
     # -- training ------------------------------------------------------------------------------------------------
-    def _check_training(
-        self, X: Any, y: Any, sample_weight: Any, cost: Any, goes_on: bool
-    ) -> tuple[Any, Labels, Any]:
+    def _check_training(self, X: Any, y: Any, sample_weight: Any, cost: Any, goes_on: bool) -> tuple[Any, Labels, Any]:
         """Numbers, labels and weights; sets `_categories` and `_column_names`."""
         if goes_on:
             self._check_lasting()
@@ -548,8 +564,9 @@ def tell_rounded(names: Iterable[Any]) -> None:
     if told := short(", ".join(map(repr, names)), 200):
         warn_caller(
             f"X holds whole numbers beyond 2**53, which are rounded, so that several may become one: {told}. Name such "
-            "columns in categorical_features if they are names, or else subtract the smallest number.", DataWarning,
-        )  # fmt: skip
+            "columns in categorical_features if they are names, or else subtract the smallest number.",
+            DataWarning,
+        )
 
 
 def _answer(estimator: Any, name: str, others: tuple[Any, ...], options: dict[str, Any], X: Any) -> Any:

@@ -20,18 +20,10 @@ from minrisk.costs.units import scaled, unscaled
 
 SAME_MEAN = 1e-14  # of a mean cost: two that differ by a smaller share are the same, to rounding
 
-__all__ = [
-    "best_constant_cost",
-    "cost_confusion_matrix",
-    "expected_cost",
-    "make_expected_cost_scorer",
-    "regret",
-]
+__all__ = ["best_constant_cost", "cost_confusion_matrix", "expected_cost", "make_expected_cost_scorer", "regret"]
 
 
-def expected_cost(
-    y_true: Any, y_pred: Any, cost: Any = None, labels: Any = None, sample_weight: Any = None
-) -> float:
+def expected_cost(y_true: Any, y_pred: Any, cost: Any = None, labels: Any = None, sample_weight: Any = None) -> float:
     r"""Return the mean cost of decisions.
 
     That is :math:`\sum_n w_n C[y_n, d_n] / \sum_n w_n` for decisions :math:`d_n` when the truth is :math:`y_n`.
@@ -118,9 +110,7 @@ def best_constant_cost(y_true: Any, cost: Any = None, labels: Any = None, sample
     return _constant_cost(as_samples(y_true, None, cost, labels, sample_weight))
 
 
-def regret(
-    y_true: Any, y_pred: Any, cost: Any = None, labels: Any = None, sample_weight: Any = None
-) -> float:
+def regret(y_true: Any, y_pred: Any, cost: Any = None, labels: Any = None, sample_weight: Any = None) -> float:
     """Return the mean cost of decisions above that of the best constant decision; negative is good.
 
     It is :func:`expected_cost` less :func:`best_constant_cost`.
@@ -227,16 +217,12 @@ def cost_confusion_matrix(
     well  0.0   0.0    2.0
     """
     if normalize not in (None, "true", "pred", "all"):
-        raise ValueError(
-            f"normalize must be 'true', 'pred', 'all' or None, got {normalize!r}: choose one of them."
-        )
+        raise ValueError(f"normalize must be 'true', 'pred', 'all' or None, got {normalize!r}: choose one of them.")
     samples = as_samples(y_true, y_pred, cost, labels, sample_weight)
     costs = _cells_of(samples, normalize)
     if not as_frame:
         return costs
-    return pandas().DataFrame(
-        costs, index=list(samples.classes), columns=list(samples.decisions)
-    )
+    return pandas().DataFrame(costs, index=list(samples.classes), columns=list(samples.decisions))
 
 
 def _cells_of(samples: Samples, normalize: str | None) -> FloatArray:

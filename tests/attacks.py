@@ -86,10 +86,15 @@ def _ways(first: int, last: int, folder: Path) -> Iterator[Outcome]:
 
 
 KINDS: dict[str, Callable[[int, int, Path], Iterator[Outcome]]] = {
-    "odd inputs": _odd_inputs, "fuzzing": _fuzzing, "forged files": _forged_files,
-    "malformed tables": _malformed_tables, "sparse matrices": _sparse_matrices, "changing sources": _changing_sources,
-    "kills": _kills, "threads and processes": _ways,
-}  # fmt: skip
+    "odd inputs": _odd_inputs,
+    "fuzzing": _fuzzing,
+    "forged files": _forged_files,
+    "malformed tables": _malformed_tables,
+    "sparse matrices": _sparse_matrices,
+    "changing sources": _changing_sources,
+    "kills": _kills,
+    "threads and processes": _ways,
+}
 
 
 def attack(kind: str, first: int, last: int, seconds: float) -> dict[str, Any]:

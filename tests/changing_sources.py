@@ -11,7 +11,18 @@ from tests.odd_inputs import Outcome
 
 METHODS = (MinRiskClassifier, REBELClassifier, MCBoostClassifier)
 REFUSED = "The chunks must be the same whenever they are read"
-WAYS = ("nothing", "a cell", "a label", "a weight", "two rows", "the order", "a chunk", "two chunks", "a row less", "a row more")
+WAYS = (
+    "nothing",
+    "a cell",
+    "a label",
+    "a weight",
+    "two rows",
+    "the order",
+    "a chunk",
+    "two chunks",
+    "a row less",
+    "a row more",
+)
 
 
 def changed(way, parts, rng):

@@ -31,7 +31,11 @@ KILLED = 30  # seconds after which a case is given up
 BATCH = 500  # cases of a process
 PAGE_EVERY = 10  # cases of which one draws the page, which takes longer than all else together
 TRIAL = "MINRISK_ATTACK_TRIAL"  # an environment variable with which some cases do harm themselves, to see it noticed
-HARM = {1: lambda: os.kill(os.getpid(), signal.SIGSEGV), 3: lambda: time.sleep(10 * KILLED), 4: lambda: np.ones(2 * ROOM)}
+HARM = {
+    1: lambda: os.kill(os.getpid(), signal.SIGSEGV),
+    3: lambda: time.sleep(10 * KILLED),
+    4: lambda: np.ones(2 * ROOM),
+}
 
 
 class WrongAnswer(Exception):
@@ -73,7 +77,10 @@ def check_answers(model, X, folder):
     decided = model.predict(X)
     expect(decided.shape == (n,) and set(decided.tolist()) <= set(model.decisions_.tolist()), "predict")
     merits = model.decision_function(X)
-    expect(merits.shape[0] == n and merits.ndim == 1 + (K > 2 or merits.ndim == 2) and merits.dtype == np.float64, "decision_function")
+    expect(
+        merits.shape[0] == n and merits.ndim == 1 + (K > 2 or merits.ndim == 2) and merits.dtype == np.float64,
+        "decision_function",
+    )
     expect(np.isfinite(merits).all(), "decision_function is not finite")
     if hasattr(model, "predict_proba"):
         p = model.predict_proba(X)
@@ -84,7 +91,9 @@ def check_answers(model, X, folder):
     expect(share.shape == (model.n_features_in_,) and np.all(share >= 0), "feature_importances_")
     expect(share.sum() == 0 or np.isclose(share.sum(), 1.0), "feature_importances_ do not sum to 1")
     expect(isinstance(repr(model), str) and isinstance(model.get_params(), dict), "repr")
-    expect(model.get_params()["n_jobs"] is None and not model.get_params()["verbose"], "a matter of the machine was read")
+    expect(
+        model.get_params()["n_jobs"] is None and not model.get_params()["verbose"], "a matter of the machine was read"
+    )
     minrisk.save(model, folder / "again")
     expect(np.array_equal(minrisk.load(folder / "again").predict(X), decided), "another answer after saving again")
 
@@ -157,7 +166,7 @@ def check_shown(path, folder):
 
 
 def outcome(raw, number, folder, page=True):
-    """"refused" or "answers"; else what is wrong."""
+    """ "refused" or "answers"; else what is wrong."""
     import minrisk
 
     path, rng = folder / "forged", np.random.default_rng(number)
@@ -251,7 +260,17 @@ def tried(folder, first, last):
     """How these cases end, each by its number; a process goes on behind a case that ended the one before."""
     ended = {}
     while first < last:
-        command = [sys.executable, "-X", "faulthandler", "-m", "tests.forged_outcomes", "--child", folder, str(first), str(last)]
+        command = [
+            sys.executable,
+            "-X",
+            "faulthandler",
+            "-m",
+            "tests.forged_outcomes",
+            "--child",
+            folder,
+            str(first),
+            str(last),
+        ]
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         lines = [line.split(" ", 2) for line in done.stdout.splitlines()]
         ended |= {int(line[1]): json.loads(line[2]) for line in lines if line[0] == "end"}

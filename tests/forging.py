@@ -103,10 +103,14 @@ def seeds():
     own = table[y] * rng.uniform(0.5, 2.0, len(y))[:, None] * (1.0 + (X[:, :1] > 5.8))
     mixed = np.where(rng.random(len(y)) < 0.4, rng.integers(0, 3, len(y)), y)  # so that decisions depend on costs
     amounts = table[mixed] * np.where(mixed == 2, np.where(X[:, 0] > 5.8, 4.0, 0.1), 1.0)[:, None]
-    bird = pd.DataFrame({
-        "habitat": pd.Categorical(rng.choice(["sea", "wood", "moor"], 150)), "weight": X[:, 0],
-        "ring": pd.Categorical(rng.integers(0, 14, 150)), "age": X[:, 2],
-    })  # fmt: skip
+    bird = pd.DataFrame(
+        {
+            "habitat": pd.Categorical(rng.choice(["sea", "wood", "moor"], 150)),
+            "weight": X[:, 0],
+            "ring": pd.Categorical(rng.integers(0, 14, 150)),
+            "age": X[:, 2],
+        }
+    )
     few = {"n_estimators": 4, "random_state": 0}
     pools = (MinRiskClassifier(refer, n_estimators=10, random_state=seed).fit(X, names[y]) for seed in range(2, 50))
     fits = {
@@ -128,24 +132,28 @@ def seeds():
         "gentleboost": GentleBoostClassifier(max_depth=2, **few).fit(X, y),
         "multiboost_stages": MultiBoostClassifier(n_estimators=4, keep_stages=True).fit(X, y),
         "adaboost_ecc": AdaBoostECCClassifier(table, max_depth=2, **few).fit(X, y),
-        "adaboost_mo": AdaBoostMOClassifier(table, code=[[1, 1, 1, -1], [-1, 1, -1, 1], [1, -1, 1, 1]], **few)
-        .fit(X, names[y]),
+        "adaboost_mo": AdaBoostMOClassifier(table, code=[[1, 1, 1, -1], [-1, 1, -1, 1], [1, -1, 1, 1]], **few).fit(
+            X, names[y]
+        ),
         "adaboost_mo_hamming": AdaBoostMOClassifier(decoding="hamming", code="random", max_depth=2, **few).fit(X, y),
         "adaboost_mo_own": AdaBoostMOClassifier(response="own", code="one-vs-all", **few).fit(X, y),
         "adaboost_sip": AdaBoostSIPClassifier(refer, max_depth=2, **few).fit(X, names[y]),
         "aoso_logitboost": AOSOLogitBoostClassifier(refer, max_depth=2, **few).fit(X, names[y]),
         "gradboost": GradBoostClassifier(table, norm="linf", n_estimators=12, keep_stages=True).fit(X, y),
         "structboost": StructBoostClassifier(table, n_estimators=4, keep_stages=True).fit(X, y),
-        "softmax": next(model for model in pools if model.model_.smooth is not None and model.model_.projection is not None),
+        "softmax": next(
+            model for model in pools if model.model_.smooth is not None and model.model_.projection is not None
+        ),
         "exponential": MinRiskClassifier(surrogate="exponential", n_estimators=5, random_state=0).fit(X, y),
         "gll": MinRiskClassifier(refer, surrogate="gll", n_estimators=4, pool=False, random_state=0).fit(X, names[y]),
         "coupled": MinRiskClassifier(surrogate="coupled", cv=1, **few).fit(X, y, cost=own),
         "cost_rows": MinRiskClassifier(n_estimators=8, random_state=0).fit(X, mixed, cost=amounts),
         "birds": MinRiskClassifier(table, n_estimators=6, random_state=0).fit(bird, y),
-        "absent": REBELClassifier({"b": {"a": 1, "c": 2}, "a": {"b": 3, "c": 9}, "c": {"a": 2, "b": 2}}, n_estimators=2)
-        .fit(X[:100], np.array(["a", "b"])[y[:100]]),
+        "absent": REBELClassifier(
+            {"b": {"a": 1, "c": 2}, "a": {"b": 3, "c": 9}, "c": {"a": 2, "b": 2}}, n_estimators=2
+        ).fit(X[:100], np.array(["a", "b"])[y[:100]]),
         "constant": MinRiskClassifier(n_estimators=3, random_state=0).fit(np.zeros((60, 2)), np.arange(60) % 2),
-    }  # fmt: skip
+    }
     fits["lines"].target_name_, fits["lines"].first_feature_ = "species", 1
     assert len(fits["cost_rows"].cost_regression_.packed), "the regression of costs has no trees"
     found = {}
@@ -170,18 +178,106 @@ def read_seeds(folder):
 
 # -- forging -----------------------------------------------------------------------------------------------------------
 INTEGERS = (0, 1, -1, 2, 3, 255, 256, 2**31 - 1, -(2**31), 2**32, 2**53, 2**62, -(2**62), 2**63 - 1, -(2**63), 10**9)
-NUMBERS = (0.0, -0.0, 1.0, -1.0, 5e-324, 1e-300, 1e-30, 1e30, 1e150, 1e300, 1.7976931348623157e308, -1e308, np.nan, np.inf, -np.inf)
+NUMBERS = (
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    5e-324,
+    1e-300,
+    1e-30,
+    1e30,
+    1e150,
+    1e300,
+    1.7976931348623157e308,
+    -1e308,
+    np.nan,
+    np.inf,
+    -np.inf,
+)
 JUNK = (
-    None, True, False, 0, 1, -1, 2, 3, 7, 10**6, 300_000_000, 1 << 22, 2**31, 2**63, 10**30, 10**400, float("nan"), float("inf"), 0.5, -0.5, 1e300, 1e-320, "", "softmax",
-    "softmax2", "sigmoid", "sigmoid2", "linear", "gll", "gel", "coupled", "exponential", "tree", "stump", "bayes", "mc", "argmax",
-    "/etc/passwd", "\ud800", "\x1b[2J", "=HYPERLINK(1)", "x" * 5000, "<U100000000", "<M8[ns]", "O8", "object", "<i8", "<U1", "|b1", "<f2",
-    [], [[]], [0], ["a"], [None], [1, 1], list(range(500)), {}, {"a": 1}, {"dtype": "<i8", "values": []}, {"tuple": []}, {"time": "noon"},
-    {"dtype": "<U100000000", "values": ["a", "b", "c"]}, {"dtype": "object", "values": ["a", True, 1.5]},
-    "MinRiskClassifier", "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
-    "MultiBoostClassifier", "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier", "GentleBoostClassifier",
-    "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier", "AdaBoostMOClassifier", "AdaBoostSIPClassifier", "hamming",
+    None,
+    True,
+    False,
+    0,
+    1,
+    -1,
+    2,
+    3,
+    7,
+    10**6,
+    300_000_000,
+    1 << 22,
+    2**31,
+    2**63,
+    10**30,
+    10**400,
+    float("nan"),
+    float("inf"),
+    0.5,
+    -0.5,
+    1e300,
+    1e-320,
+    "",
+    "softmax",
+    "softmax2",
+    "sigmoid",
+    "sigmoid2",
+    "linear",
+    "gll",
+    "gel",
+    "coupled",
+    "exponential",
+    "tree",
+    "stump",
+    "bayes",
+    "mc",
+    "argmax",
+    "/etc/passwd",
+    "\ud800",
+    "\x1b[2J",
+    "=HYPERLINK(1)",
+    "x" * 5000,
+    "<U100000000",
+    "<M8[ns]",
+    "O8",
+    "object",
+    "<i8",
+    "<U1",
+    "|b1",
+    "<f2",
+    [],
+    [[]],
+    [0],
+    ["a"],
+    [None],
+    [1, 1],
+    list(range(500)),
+    {},
+    {"a": 1},
+    {"dtype": "<i8", "values": []},
+    {"tuple": []},
+    {"time": "noon"},
+    {"dtype": "<U100000000", "values": ["a", "b", "c"]},
+    {"dtype": "object", "values": ["a", True, 1.5]},
+    "MinRiskClassifier",
+    "REBELClassifier",
+    "LocalizedSimilaritiesClassifier",
+    "MCBoostClassifier",
+    "StagewiseMCBoostClassifier",
+    "MultiBoostClassifier",
+    "PIBoostClassifier",
+    "BAdaCostClassifier",
+    "AdaBoostMHClassifier",
+    "GentleBoostClassifier",
+    "AdaBoostECCClassifier",
+    "AOSOLogitBoostClassifier",
+    "GradBoostClassifier",
+    "AdaBoostMOClassifier",
+    "AdaBoostSIPClassifier",
+    "hamming",
     "StructBoostClassifier",
-)  # fmt: skip
+)
 ALL_GROUPS = [*GROUPS.values()]
 SIZES = sorted({size.partition(" + 1")[0] for parts in ALL_GROUPS for part in parts.values() for size in part.shape})
 SHAPES = {}  # of arrays by name, in sizes; "center", "scale" and "gain" stand in two groups
@@ -205,7 +301,21 @@ def number_for(rng, array, header):
         return one_of(rng, (*NUMBERS, near))
     near = int(array.flat[rng.integers(array.size)]) if array.size else 0
     ends = np.iinfo(array.dtype) if array.dtype.kind in "iu" else None
-    wanted = int(one_of(rng, (*INTEGERS, near - 1, near + 1, near, near * 2, array.size, array.size - 1, header.get("n_features", 0) if isinstance(header, dict) else 0)))
+    wanted = int(
+        one_of(
+            rng,
+            (
+                *INTEGERS,
+                near - 1,
+                near + 1,
+                near,
+                near * 2,
+                array.size,
+                array.size - 1,
+                header.get("n_features", 0) if isinstance(header, dict) else 0,
+            ),
+        )
+    )
     return bool(wanted & 1) if ends is None else min(max(wanted, int(ends.min)), int(ends.max))
 
 
@@ -239,7 +349,11 @@ def wrap_offsets(rng, header, arrays):
         last = array[-1]
         step = np.int64(one_of(rng, (2**62, 2**63 - 1, -(2**62), 2**61, 2**32, 2**31)))
         with np.errstate(all="ignore"):
-            array += np.cumsum(np.full(len(array), step)) - step if rng.random() < 0.5 else np.where(np.arange(len(array)) % 2, step, 0)
+            array += (
+                np.cumsum(np.full(len(array), step)) - step
+                if rng.random() < 0.5
+                else np.where(np.arange(len(array)) % 2, step, 0)
+            )
         if rng.random() < 0.7:
             array[-1] = last
         arrays[name] = array
@@ -247,7 +361,10 @@ def wrap_offsets(rng, header, arrays):
 
 def retype(rng, header, arrays):
     name = one_of(rng, arrays)
-    dtype = one_of(rng, ("<f8", "<f4", "<f2", "<i8", "<i4", "<i2", "|i1", "|u1", "|b1", ">f8", ">i4", "<c16", "<U4", "|S3", "<M8[ns]"))
+    dtype = one_of(
+        rng,
+        ("<f8", "<f4", "<f2", "<i8", "<i4", "<i2", "|i1", "|u1", "|b1", ">f8", ">i4", "<c16", "<U4", "|S3", "<M8[ns]"),
+    )
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         arrays[name] = np.asarray(arrays[name]).astype(dtype)
@@ -257,10 +374,21 @@ def reshape(rng, header, arrays):
     name = one_of(rng, arrays)
     array = np.asarray(arrays[name])
     changes = (
-        lambda a: a[:-1], lambda a: a[1:], lambda a: a[:0], lambda a: np.concatenate([a, a[-1:]]), lambda a: np.repeat(a, 2, axis=0),
-        lambda a: a[None], lambda a: a[..., None], lambda a: a.ravel(), lambda a: a.T, lambda a: a[..., :-1],
-        lambda a: np.asfortranarray(a), lambda a: a.reshape(1, -1), lambda a: np.resize(a, (3,)), lambda a: np.float64(1.0),
-    )  # fmt: skip
+        lambda a: a[:-1],
+        lambda a: a[1:],
+        lambda a: a[:0],
+        lambda a: np.concatenate([a, a[-1:]]),
+        lambda a: np.repeat(a, 2, axis=0),
+        lambda a: a[None],
+        lambda a: a[..., None],
+        lambda a: a.ravel(),
+        lambda a: a.T,
+        lambda a: a[..., :-1],
+        lambda a: np.asfortranarray(a),
+        lambda a: a.reshape(1, -1),
+        lambda a: np.resize(a, (3,)),
+        lambda a: np.float64(1.0),
+    )
     arrays[name] = one_of(rng, changes)(array)
 
 
@@ -276,8 +404,16 @@ def rename(rng, header, arrays):
 def resize(rng, header, arrays):
     """One size changed in all arrays that have it in their shapes, and mostly in the header: all lengths agree."""
     size, factor = one_of(rng, SIZES), one_of(rng, (0, 1, 2, 3, -1, 5, 40))
-    old = next((np.asarray(arrays[name]).shape[axis] - (" + 1" in dim) for name in arrays for shape in SHAPES.get(name, [])
-                for axis, dim in enumerate(shape) if dim.partition(" + 1")[0] == size and axis < np.asarray(arrays[name]).ndim), None)  # fmt: skip
+    old = next(
+        (
+            np.asarray(arrays[name]).shape[axis] - (" + 1" in dim)
+            for name in arrays
+            for shape in SHAPES.get(name, [])
+            for axis, dim in enumerate(shape)
+            if dim.partition(" + 1")[0] == size and axis < np.asarray(arrays[name]).ndim
+        ),
+        None,
+    )
     if old is None:
         return
     new = one_of(rng, (max(0, old + factor), max(0, old - 1), factor + 1, old * 2))
@@ -344,23 +480,85 @@ def change_header(rng, header, arrays):
     elif rng.random() < 0.15 and isinstance(holder[path[-1]], (int, float)):
         holder[path[-1]] = holder[path[-1]] * one_of(rng, (-1, 2, 0.5, 10**9)) + one_of(rng, (-1, 0, 1))
     else:
-        holder[path[-1]] = json.loads(json.dumps(one_of(rng, (*JUNK, holder[path[-1]], holder[one_of(rng, holder)] if isinstance(holder, dict) else 0))))
+        holder[path[-1]] = json.loads(
+            json.dumps(
+                one_of(rng, (*JUNK, holder[path[-1]], holder[one_of(rng, holder)] if isinstance(holder, dict) else 0))
+            )
+        )
 
 
 def add_field(rng, header, arrays):
-    holder = one_of(rng, [header, header.get("facts"), header.get("parameters"), *([header["classes"]] if "classes" in header else [])])
+    holder = one_of(
+        rng,
+        [header, header.get("facts"), header.get("parameters"), *([header["classes"]] if "classes" in header else [])],
+    )
     if isinstance(holder, dict):
-        field = one_of(rng, ("n_jobs", "verbose", "cost", "class_weight", "categorical_features", "random_state", "warm_start", "cv", "n_folds", "estimator", "unknown", "selection",
-                             "surrogate", "link", "categories", "target", "feature_labels", "feature_numbers", "feature_names", "stated_classes",
-                             "decision", "loss", "weak_learner", "log_scale", "values", "dtype"))  # fmt: skip
+        field = one_of(
+            rng,
+            (
+                "n_jobs",
+                "verbose",
+                "cost",
+                "class_weight",
+                "categorical_features",
+                "random_state",
+                "warm_start",
+                "cv",
+                "n_folds",
+                "estimator",
+                "unknown",
+                "selection",
+                "surrogate",
+                "link",
+                "categories",
+                "target",
+                "feature_labels",
+                "feature_numbers",
+                "feature_names",
+                "stated_classes",
+                "decision",
+                "loss",
+                "weak_learner",
+                "log_scale",
+                "values",
+                "dtype",
+            ),
+        )
         holder[field] = json.loads(json.dumps(one_of(rng, JUNK)))
 
 
 MUTATIONS = (
-    set_entries, set_entries, set_entries, fill, permute, wrap_offsets, retype, reshape, drop, rename, resize, resize, resize, swap, relink,
-    change_header, change_header, change_header, change_header, add_field,
-)  # fmt: skip
-SAFE = (set_entries, fill, permute, wrap_offsets, resize, relink, change_header, add_field)  # that leave the kinds of arrays
+    set_entries,
+    set_entries,
+    set_entries,
+    fill,
+    permute,
+    wrap_offsets,
+    retype,
+    reshape,
+    drop,
+    rename,
+    resize,
+    resize,
+    resize,
+    swap,
+    relink,
+    change_header,
+    change_header,
+    change_header,
+    change_header,
+    add_field,
+)
+SAFE = (
+    set_entries,
+    fill,
+    permute,
+    wrap_offsets,
+    resize,
+    relink,
+    change_header,
+    add_field,
+)  # that leave the kinds of arrays
 
 
 def combined(rng, header, arrays, other_header, other_arrays):
@@ -383,7 +581,19 @@ def combined(rng, header, arrays, other_header, other_arrays):
 def deep(rng, header):
     """The header with a value that is nested deeply, very long, or no JSON, as bytes."""
     n = int(one_of(rng, (50, 500, 5000, 100_000)))
-    inner = one_of(rng, ("[" * n + "]" * n, '{"a":' * n + "1" + "}" * n, "1" * n, '"' + "a" * n + '"', "NaN", "1e999", "[" * n, '{"tuple":[' * n + "]}" * n))
+    inner = one_of(
+        rng,
+        (
+            "[" * n + "]" * n,
+            '{"a":' * n + "1" + "}" * n,
+            "1" * n,
+            '"' + "a" * n + '"',
+            "NaN",
+            "1e999",
+            "[" * n,
+            '{"tuple":[' * n + "]}" * n,
+        ),
+    )
     path = one_of(rng, [path for path in places(header) if path])
     holder = header
     for key in path[:-1]:
@@ -410,12 +620,27 @@ def odd_archive(rng, header, arrays):
     elif kind == 4:
         members[name] = members[name][: int(rng.integers(len(members[name])))]
     elif kind == 5:
-        text = one_of(rng, ("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (3,), }",
-                            "-" * 9000 + "1", "(" * 9000, "{'descr': '|V100000000', 'fortran_order': False, 'shape': (1,), }"))  # fmt: skip
-        members[name] = npy.magic(*one_of(rng, ((1, 0), (2, 0), (3, 0)))) + len(text).to_bytes(2, "little") + text.encode() + bytes(24)
+        text = one_of(
+            rng,
+            (
+                "{'descr': '|O', 'fortran_order': False, 'shape': (3,), }",
+                "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (3,), }",
+                "-" * 9000 + "1",
+                "(" * 9000,
+                "{'descr': '|V100000000', 'fortran_order': False, 'shape': (1,), }",
+            ),
+        )
+        members[name] = (
+            npy.magic(*one_of(rng, ((1, 0), (2, 0), (3, 0))))
+            + len(text).to_bytes(2, "little")
+            + text.encode()
+            + bytes(24)
+        )
     payload = bytearray(archive(members))
     for _ in range(int(rng.integers(1, 4)) if kind == 6 else 0):
-        payload[one_of(rng, (int(rng.integers(len(payload))), -int(rng.integers(1, min(900, len(payload))))))] = rng.integers(256)
+        payload[one_of(rng, (int(rng.integers(len(payload))), -int(rng.integers(1, min(900, len(payload))))))] = (
+            rng.integers(256)
+        )
     return envelope(bytes(payload), one_of(rng, (model_file.VERSION,) * 4 + (5, 7)))
 
 
@@ -430,7 +655,9 @@ def forged(files, number):
     if 0.1 < way < 0.85:
         gentle = rng.random() < 0.5  # what passes the first checks meets the later ones
         for _ in range(one_of(rng, (1, 1, 1, 2, 3))):
-            with suppress(ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError):  # of what others left
+            with suppress(
+                ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError
+            ):  # of what others left
                 one_of(rng, SAFE if gentle else MUTATIONS)(rng, header, arrays)
     if way >= 0.95 and header:
         return put_together(deep(rng, header), arrays)

@@ -30,17 +30,71 @@ LONGEST = 20_000  # bytes of an input
 SEPARATOR = b"\n-- next --\n"
 
 PIECES = [
-    b",", b";", b"\t", b"|", b'"', b'""', b"'", b"\n", b"\r", b"\r\n", b"\0", b"\xef\xbb\xbf", b"\xff\xfe", b"\xc3", b"\xe4",
-    b"NA", b"nan", b"inf", b"-inf", b"1e999", b"-0", b"1,5", b"1.000", b"1.000,5", b"1_000", b"0x10", b"1e-400", b"007", b"12%",
-    b"9223372036854775808", b"-9223372036854775809", b"2020-01-31", b"true", b"TRUE", b"refer", b"class", b"#", b"=1+1",
-    "\u2028".encode(), "\u202e".encode(), "٣".encode(), b"\x1b[31m", b"\x1f\x8b", b"PK\x03\x04", b"PAR1", b"[]", b"{}", b"null",
-    b"\xff\xff\xff\xff\xff\xff\xff\xff", b"\x00\x00\x00\x00\x00\x00\x00\x80", b"1" * 400, b"," * 300, b"(", b")", b": ", b"\\",
-]  # fmt: skip
+    b",",
+    b";",
+    b"\t",
+    b"|",
+    b'"',
+    b'""',
+    b"'",
+    b"\n",
+    b"\r",
+    b"\r\n",
+    b"\0",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"\xc3",
+    b"\xe4",
+    b"NA",
+    b"nan",
+    b"inf",
+    b"-inf",
+    b"1e999",
+    b"-0",
+    b"1,5",
+    b"1.000",
+    b"1.000,5",
+    b"1_000",
+    b"0x10",
+    b"1e-400",
+    b"007",
+    b"12%",
+    b"9223372036854775808",
+    b"-9223372036854775809",
+    b"2020-01-31",
+    b"true",
+    b"TRUE",
+    b"refer",
+    b"class",
+    b"#",
+    b"=1+1",
+    "\u2028".encode(),
+    "\u202e".encode(),
+    "٣".encode(),
+    b"\x1b[31m",
+    b"\x1f\x8b",
+    b"PK\x03\x04",
+    b"PAR1",
+    b"[]",
+    b"{}",
+    b"null",
+    b"\xff\xff\xff\xff\xff\xff\xff\xff",
+    b"\x00\x00\x00\x00\x00\x00\x00\x80",
+    b"1" * 400,
+    b"," * 300,
+    b"(",
+    b")",
+    b": ",
+    b"\\",
+]
 NUMBERS = [
     *(int(n).to_bytes(size, "little", signed=True) for size in (1, 2, 4, 8) for n in (-1, 0, 1, 2, 127, -128, 100)),
     *(np.array(n, dtype="<i8").tobytes() for n in (2**63 - 1, -(2**63), 2**31, 2**32)),
-    *(np.array(n, dtype="<f8").tobytes() for n in (np.nan, np.inf, -np.inf, 1e308, -0.0, 5e-324)), b"9", b"0", b"-",
-]  # fmt: skip
+    *(np.array(n, dtype="<f8").tobytes() for n in (np.nan, np.inf, -np.inf, 1e308, -0.0, 5e-324)),
+    b"9",
+    b"0",
+    b"-",
+]
 
 
 class Target(NamedTuple):
@@ -137,7 +191,20 @@ def costs(data: bytes, folder: Path) -> None:
 def table(data: bytes, folder: Path) -> None:
     path = folder / "table.csv"
     path.write_bytes(data)
-    command("fit", path, "--target", "y", "--out", folder / "m.minrisk", "--n-estimators", 1, "--method", "rebel", "--n-jobs", 1)
+    command(
+        "fit",
+        path,
+        "--target",
+        "y",
+        "--out",
+        folder / "m.minrisk",
+        "--n-estimators",
+        1,
+        "--method",
+        "rebel",
+        "--n-jobs",
+        1,
+    )
 
 
 def new_rows(data: bytes, folder: Path) -> None:
@@ -195,12 +262,16 @@ def prepare(folder: Path) -> list[Target]:
         in_parts.append(parts_of((folder / "seed.minrisk").read_bytes()))
     labelled = frame.assign(y=y)
     tables = [
-        labelled.to_csv(index=False).encode(), words.assign(y=y).to_csv(index=False, sep=";", decimal=",").encode(),
-        labelled.to_csv(sep="\t").encode("utf-16"), b'u,v,y\n1,"x,1",a\n2,"""",b\n,NA,a\n-1e3,2020-01-31,c\n',
-    ]  # fmt: skip
+        labelled.to_csv(index=False).encode(),
+        words.assign(y=y).to_csv(index=False, sep=";", decimal=",").encode(),
+        labelled.to_csv(sep="\t").encode("utf-16"),
+        b'u,v,y\n1,"x,1",a\n2,"""",b\n,NA,a\n-1e3,2020-01-31,c\n',
+    ]
     matrices = [
-        b",a,b,c\na,0,1,2\nb,1,0,1\nc,5,5,0\n", b";a;b;refer\na;0;1,5;0,3\nb;1;0;0,3\n", b",0,1\n0,0,1\n1,1e3,0\n",
-    ]  # fmt: skip
+        b",a,b,c\na,0,1,2\nb,1,0,1\nc,5,5,0\n",
+        b";a;b;refer\na;0;1,5;0,3\nb;1;0;0,3\n",
+        b",0,1\n0,0,1\n1,1e3,0\n",
+    ]
     labelled.to_parquet(folder / "seed.parquet")
     return [
         Target("costs", matrices, costs, 4),

@@ -162,7 +162,9 @@ def in_a_file(packed, n_features):
     arrays = stored_arrays(packed)
     n_vectors = int(packed.vector_offsets[-1])
     check_arrays(arrays, GROUPS, n_features, n_vectors)
-    return read_trees(lambda name: numbers_of(name, arrays[name]) if name in arrays else None, n_vectors, lambda _: None)
+    return read_trees(
+        lambda name: numbers_of(name, arrays[name]) if name in arrays else None, n_vectors, lambda _: None
+    )
 
 
 def stored_arrays(packed):
@@ -175,5 +177,7 @@ def as_array(array):
     if not isinstance(array, Planes):
         return array
     n, width = array.shape
-    planes = [np.concatenate([array.plane(b, low) for low in range(0, n, BLOCK)] or [np.empty(0)]) for b in range(width)]
+    planes = [
+        np.concatenate([array.plane(b, low) for low in range(0, n, BLOCK)] or [np.empty(0)]) for b in range(width)
+    ]
     return np.column_stack(planes).astype(np.uint8).reshape(n, width)

@@ -27,8 +27,23 @@ class Kill(NamedTuple):
 
 def command(folder, seed):
     """A fit on `folder`/train.csv that replaces `folder`/m.minrisk."""
-    return [sys.executable, "-m", "minrisk", "fit", str(folder / "train.csv"), "--target", "grade", "--n-estimators", "20",
-            "--seed", str(seed), "--n-jobs", "1", "--out", str(folder / "m.minrisk")]  # fmt: skip
+    return [
+        sys.executable,
+        "-m",
+        "minrisk",
+        "fit",
+        str(folder / "train.csv"),
+        "--target",
+        "grade",
+        "--n-estimators",
+        "20",
+        "--seed",
+        str(seed),
+        "--n-jobs",
+        "1",
+        "--out",
+        str(folder / "m.minrisk"),
+    ]
 
 
 def write_table(folder):
@@ -41,8 +56,9 @@ def write_table(folder):
 
 def start(*arguments, **more):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(arguments, env=environment, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                            text=True, **more)  # fmt: skip
+    return subprocess.Popen(
+        arguments, env=environment, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **more
+    )
 
 
 def kill_at_random(folder, n_cases, seed=0):

@@ -339,8 +339,19 @@ def one_round(s, H, X, edges, smoothing, max_depth, learning_rate, root=None):
     return Round(tree, a, loss_value(s, H + np.outer(f, a)))
 
 
-def rebel(X, cost_rows, weights, edges, n_rounds, loss="exponential", offset="paper", smoothing=0.0,
-          max_depth=1, learning_rate=1.0, fit_intercept=False):  # fmt: skip
+def rebel(
+    X,
+    cost_rows,
+    weights,
+    edges,
+    n_rounds,
+    loss="exponential",
+    offset="paper",
+    smoothing=0.0,
+    max_depth=1,
+    learning_rate=1.0,
+    fit_intercept=False,
+):
     """REBEL: at most ``n_rounds`` rounds of joint choice of a learner and its vector."""
     s = surrogate(cost_rows, weights, loss, offset)
     intercept = first_vector(s, smoothing, fit_intercept)
@@ -450,7 +461,9 @@ def best_cut(kind, X_binned, features, edge, mass, ridge, rows, min_leaf, drawn=
     return None if best is None else (start - least, *best)
 
 
-def grow_leafwise(kind, X_binned, edge, mass, ridge, in_bag, max_leaves, max_depth=64, min_leaf=1, features_of=None, drawn=None):
+def grow_leafwise(
+    kind, X_binned, edge, mass, ridge, in_bag, max_leaves, max_depth=64, min_leaf=1, features_of=None, drawn=None
+):
     """The leaf whose best cut lowers the criterion most is split, until there are enough: the first leaf of equals.
 
     The lower child keeps the number of the leaf, the upper one gets the next. ``features_of(node)`` are the features

@@ -53,6 +53,7 @@ def half_log(up, down):
 # -- SAMME -------------------------------------------------------------------------------------------------------------
 def gini(y, w, K):
     """sum_k W_k^2 / W of some rows: what is left of the impurity is their weight less it."""
+
     def merit(rows):
         W = [fsum(w[rows & (y == k)]) for k in range(K)]
         return fsum(v * v for v in W) / fsum(W)
@@ -161,9 +162,9 @@ def label_sums(C, y, w, H, rows):
 def pair_terms(C, y, w, H):
     """Costs times e^(H_l - H_y) for every row and label, 0 at the row's own."""
     n, K = H.shape
-    return np.array([
-        [0.0 if k == y[i] else w[i] * C[y[i]][k] * np.exp(H[i, k] - H[i, y[i]]) for k in range(K)] for i in range(n)
-    ])
+    return np.array(
+        [[0.0 if k == y[i] else w[i] * C[y[i]][k] * np.exp(H[i, k] - H[i, y[i]]) for k in range(K)] for i in range(n)]
+    )
 
 
 def ecc_rates(C, y, w, H, leaf, colours, smoothing):
@@ -180,8 +181,12 @@ def ecc_rates(C, y, w, H, leaf, colours, smoothing):
 # -- AOSO-LogitBoost ---------------------------------------------------------------------------------------------------
 def softmax_with_costs(C, y, H):
     """p with log(1 + sum_{k != y} c_k e^(H_k - H_y)) = -log p_y."""
-    z = np.array([[1.0 if k == y[i] else C[y[i]][k] * np.exp(H[i, k] - H[i, y[i]]) for k in range(H.shape[1])]
-                  for i in range(len(y))])
+    z = np.array(
+        [
+            [1.0 if k == y[i] else C[y[i]][k] * np.exp(H[i, k] - H[i, y[i]]) for k in range(H.shape[1])]
+            for i in range(len(y))
+        ]
+    )
     return z / z.sum(axis=1, keepdims=True)
 
 
@@ -198,4 +203,3 @@ def aoso_node(p, y, w, rows, ridge):
     falls = [-1.0 if s == r else (G[r] - G[s]) ** 2 / (fsum(curvature(s)[rows]) + ridge) for s in range(K)]
     s = int(np.argmax(falls))
     return r, s, w * (edge[:, r] - edge[:, s]), curvature(s)
-

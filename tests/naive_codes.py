@@ -29,7 +29,9 @@ def bit_weights(C, y, w, words):
 def bit_terms(C, y, w, words, f):
     """Weights of rows and bits: b exp(-word(y) f)."""
     b = bit_weights(C, y, w, words)
-    return np.array([[b[i, bit] * exp(-words[y[i], bit] * f[i, bit]) for bit in range(f.shape[1])] for i in range(len(y))])
+    return np.array(
+        [[b[i, bit] * exp(-words[y[i], bit] * f[i, bit]) for bit in range(f.shape[1])] for i in range(len(y))]
+    )
 
 
 def bit_loss(C, y, w, words, f):
@@ -63,15 +65,22 @@ def bit_merit(C, y, w, words, f):
 
 def word_losses(words, f):
     """sum_l exp(-word_l(k) f_l) for every row and class."""
-    return np.array([[fsum(exp(-words[k, bit] * row[bit]) for bit in range(len(row))) for k in range(len(words))] for row in f])
+    return np.array(
+        [[fsum(exp(-words[k, bit] * row[bit]) for bit in range(len(row))) for k in range(len(words))] for row in f]
+    )
 
 
 def different_bits(words, f):
     """How many bits of a row have another sign than a word; bits of 0 are half right."""
-    return np.array([
-        [sum(0.5 if row[bit] == 0 else float(row[bit] * words[k, bit] < 0) for bit in range(len(row))) for k in range(len(words))]
-        for row in f
-    ])
+    return np.array(
+        [
+            [
+                sum(0.5 if row[bit] == 0 else float(row[bit] * words[k, bit] < 0) for bit in range(len(row)))
+                for k in range(len(words))
+            ]
+            for row in f
+        ]
+    )
 
 
 # -- AdaBoost.SIP ------------------------------------------------------------------------------------------------------

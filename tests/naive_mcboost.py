@@ -81,9 +81,11 @@ def regressor(X, target, weight):
 
 def exact_step(loss, C, z, S, e, weights):
     """argmin over alpha of sum_n w_n L(S_n + alpha e_n), Eq. (31)."""
+
     def slope(alpha):
         return fsum(
-            w * row_derivatives(loss, c, k, s + alpha * d, d)[0] for w, c, k, s, d in zip(weights, C, z, S, e, strict=True)
+            w * row_derivatives(loss, c, k, s + alpha * d, d)[0]
+            for w, c, k, s, d in zip(weights, C, z, S, e, strict=True)
         )
 
     reach = np.abs(e).max()
@@ -110,7 +112,9 @@ def mcboost(X, C, z, weights, loss, n_rounds, weighting="curvature", gradient=Fa
         return 0.5 * f @ Y.T  # Eq. (23)
 
     def mean_loss():
-        return fsum(w * row_loss(loss, c, k, s) for w, c, k, s in zip(weights, C, z, scores(), strict=True)) / fsum(weights)
+        return fsum(w * row_loss(loss, c, k, s) for w, c, k, s in zip(weights, C, z, scores(), strict=True)) / fsum(
+            weights
+        )
 
     losses.append(mean_loss())
     for _ in range(n_rounds):
@@ -118,9 +122,9 @@ def mcboost(X, C, z, weights, loss, n_rounds, weighting="curvature", gradient=Fa
         for coordinates in steps:
             S, found, e = scores(), [], np.zeros((n, K))
             for r in coordinates:
-                slopes, curvatures = np.array([
-                    row_derivatives(loss, c, k, s, 0.5 * Y[:, r]) for c, k, s in zip(C, z, S, strict=True)
-                ]).T
+                slopes, curvatures = np.array(
+                    [row_derivatives(loss, c, k, s, 0.5 * Y[:, r]) for c, k, s in zip(C, z, S, strict=True)]
+                ).T
                 rho = {"uniform": np.ones(n), "slope": np.abs(slopes), "curvature": curvatures}[weighting]
                 target = np.divide(-slopes, rho, out=np.zeros(n), where=rho > 0)
                 j, a, b = regressor(X, target, weights * rho)

@@ -99,6 +99,7 @@ def exact_vector(f, w, signs, ridge, real):
             return np.clip(0.5 * (np.log(true) - np.log(false)), -LARGEST_STEP, LARGEST_STEP)  # Eq. (5)
     a = np.zeros(K)
     for k in range(K):
+
         def slope(t, k=k):
             return np.sum(w[:, k] * f * signs[:, k] * np.exp(f * signs[:, k] * t)) + 2 * ridge[k] * np.sinh(t)
 

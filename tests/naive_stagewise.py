@@ -99,8 +99,14 @@ def least(function, start, tries=3, low=0.0):
     """A minimiser in the box [low, 18] by sequential quadratic programming with numerical slopes, polished by restarts."""
     w = np.asarray(start, dtype=float)
     for _ in range(tries):
-        found = minimize(function, w, method="SLSQP", jac="3-point", bounds=[(low, LARGEST_STEP)] * len(w),
-                         options={"ftol": 1e-15, "maxiter": 500})
+        found = minimize(
+            function,
+            w,
+            method="SLSQP",
+            jac="3-point",
+            bounds=[(low, LARGEST_STEP)] * len(w),
+            options={"ftol": 1e-15, "maxiter": 500},
+        )
         w = found.x if found.fun <= function(w) else w
     return w
 

@@ -152,7 +152,9 @@ SHAPED: dict[str, Callable[[np.ndarray], Any]] = {
     "frame, mixed names": lambda X: pd.DataFrame(X, columns=["a", 1, (2, 3)]),
     "frame, empty name": lambda X: pd.DataFrame(X, columns=["", "b", "c"]),
     "frame, None as a name": lambda X: pd.DataFrame(X, columns=[None, "b", "c"]),
-    "frame, names of two levels": lambda X: pd.DataFrame(X, columns=pd.MultiIndex.from_tuples([(0, 1), (0, 2), (1, 1)])),
+    "frame, names of two levels": lambda X: pd.DataFrame(
+        X, columns=pd.MultiIndex.from_tuples([(0, 1), (0, 2), (1, 1)])
+    ),
     "frame of an odd index": lambda X: pd.DataFrame(X, index=[0] * len(X)),
     "frame without rows": lambda X: pd.DataFrame(X[:0]),
     "frame without columns": lambda X: pd.DataFrame(index=range(N)),
@@ -198,7 +200,7 @@ SHAPED: dict[str, Callable[[np.ndarray], Any]] = {
     "arrow, bytes": lambda X: pa.table({"a": [b"x"] * N, "b": X[:, 1]}),
     "arrow, dictionary": lambda X: pa.table({"a": pa.array(["u", "v"] * (N // 2)).dictionary_encode(), "b": X[:, 1]}),
     "arrow record batch": lambda X: pa.record_batch({"a": X[:, 0], "b": X[:, 1]}),
-}  # fmt: skip
+}
 
 
 LABELLED: dict[str, Callable[[np.ndarray], Any]] = {
@@ -368,11 +370,51 @@ COSTS: dict[str, Callable[[np.random.Generator], Any]] = {
 
 
 SETTINGS: tuple[Any, ...] = (
-    None, True, False, -1, 0, 1, 2, 3, 2**31 - 1, 2**63, 10**400, 0.0, 0.5, 1.0, 1.5, -0.5, 1e-300, 1e300, np.nan, np.inf,
-    "", "auto", "tree", "linear", "exponential", "nonsense", b"tree", [], [1], (), {}, np.int64(3), np.float32(0.5),
-    np.bool_(True), np.array([1, 2]), np.array(3), decimal.Decimal("0.5"), fractions.Fraction(1, 2), 1j, Stranger(),
-    len, np.random.default_rng(0), np.random.RandomState(0), pd.NA,
-)  # fmt: skip
+    None,
+    True,
+    False,
+    -1,
+    0,
+    1,
+    2,
+    3,
+    2**31 - 1,
+    2**63,
+    10**400,
+    0.0,
+    0.5,
+    1.0,
+    1.5,
+    -0.5,
+    1e-300,
+    1e300,
+    np.nan,
+    np.inf,
+    "",
+    "auto",
+    "tree",
+    "linear",
+    "exponential",
+    "nonsense",
+    b"tree",
+    [],
+    [1],
+    (),
+    {},
+    np.int64(3),
+    np.float32(0.5),
+    np.bool_(True),
+    np.array([1, 2]),
+    np.array(3),
+    decimal.Decimal("0.5"),
+    fractions.Fraction(1, 2),
+    1j,
+    Stranger(),
+    len,
+    np.random.default_rng(0),
+    np.random.RandomState(0),
+    pd.NA,
+)
 FEW_ROUNDS = {"n_estimators": 3, "n_jobs": 1}
 METHODS = ("predict", "predict_proba", "decision_function", "score")
 METRICS = ("expected_cost", "best_constant_cost", "regret", "cost_confusion_matrix")
@@ -397,10 +439,12 @@ def case(number: int) -> tuple[str, Callable[[], None]]:
         if part in odd:
             name, make = _pick(rng, odd[part])
             names[part] = name
-            makers[part] = {
-                "X": lambda make=make: make(X), "y": lambda make=make: make(y),
-            }.get(part, lambda make=make: make(rng))  # fmt: skip
-    told = ", ".join(f"{part}: {name}" for part, name in names.items() if name not in ("as it is", "as they are", "None"))
+            makers[part] = {"X": lambda make=make: make(X), "y": lambda make=make: make(y)}.get(
+                part, lambda make=make: make(rng)
+            )
+    told = ", ".join(
+        f"{part}: {name}" for part, name in names.items() if name not in ("as it is", "as they are", "None")
+    )
     if what == "metric":
         return _metric_case(rng)
     if what == "parameter":
@@ -466,7 +510,9 @@ def check_answer(estimator: Any, method: str, answer: Any) -> None:
 def _metric_case(rng: np.random.Generator) -> tuple[str, Callable[[], None]]:
     name = METRICS[rng.integers(len(METRICS))]
     y = plain_y()
-    (true_name, true), (weight_name, weight), (cost_name, cost) = (_pick(rng, odd) for odd in (LABELLED, WEIGHTS, COSTS))
+    (true_name, true), (weight_name, weight), (cost_name, cost) = (
+        _pick(rng, odd) for odd in (LABELLED, WEIGHTS, COSTS)
+    )
     keep = rng.integers(4)  # which of them is odd, or all
     true = true if keep in (0, 3) else LABELLED["as they are"]
     weight = weight if keep in (1, 3) else WEIGHTS["None"]

@@ -37,9 +37,11 @@ class HereEngine:
         *firsts, n_rows = np.cumsum([0, *(seal.n_rows for seal in seals)]).tolist()
         self.n_shards, self._lost, self._one_memory = min(n_shards, len(parts)), lost, one_memory
         self._groups = [list(range(g, len(parts), self.n_shards)) for g in range(self.n_shards)]
-        self._make = lambda g: pickle.loads(pickle.dumps(
-            Shard(PlacedRows([parts[p] for p in self._groups[g]], [firsts[p] for p in self._groups[g]], n_rows), g)
-        ))
+        self._make = lambda g: pickle.loads(
+            pickle.dumps(
+                Shard(PlacedRows([parts[p] for p in self._groups[g]], [firsts[p] for p in self._groups[g]], n_rows), g)
+            )
+        )
         self._shards = [self._make(g) for g in range(self.n_shards)]
         self.asked, self.sent, self.answered, self.n_lost, self.is_closed = 0, [], [], 0, False
 

@@ -87,7 +87,9 @@ class Pieced:
 
     def __init__(self, cuts: list[int]) -> None:
         sizes = np.diff(cuts)
-        place = int(sizes.argmin()) if sizes.min() == 0 else len(sizes) - 1  # where drawn rows are sent: one without rows
+        place = (
+            int(sizes.argmin()) if sizes.min() == 0 else len(sizes) - 1
+        )  # where drawn rows are sent: one without rows
         self._meeting, self._one = Meeting(len(sizes), place), RLock()
         self._pool = ThreadPoolExecutor(len(sizes))
 
@@ -124,10 +126,12 @@ class Pieced:
         return lambda *arguments, **options: self._agreed(self._of_each(name, *arguments, **options))
 
     def _of_each(self, name: str, *arguments: Any, **options: Any) -> list[Any]:
-        return self._side_by_side([
-            lambda piece=piece, p=p: getattr(piece, name)(*own(arguments, p), **own(options, p))
-            for p, piece in enumerate(self.pieces)
-        ])
+        return self._side_by_side(
+            [
+                lambda piece=piece, p=p: getattr(piece, name)(*own(arguments, p), **own(options, p))
+                for p, piece in enumerate(self.pieces)
+            ]
+        )
 
     def _agreed(self, answers: list[Any]) -> Any:
         if isinstance(answers[0], Iterator):
@@ -138,7 +142,9 @@ class Pieced:
 
     def _walked(self, walks: list[Any]) -> Iterator[Any]:
         end = object()
-        while (found := self._agreed(self._side_by_side([lambda walk=walk: next(walk, end) for walk in walks]))) is not end:
+        while (
+            found := self._agreed(self._side_by_side([lambda walk=walk: next(walk, end) for walk in walks]))
+        ) is not end:
             yield found
 
     @property
@@ -169,10 +175,14 @@ class PiecedRows(Pieced):
         super().__init__(cuts)
         self.cuts, self._all_costs = cuts, columns["costs"]
         ends = list(itertools.pairwise(cuts))
-        self.pieces = self._side_by_side([
-            lambda p=p, a=a, b=b: make(**part_of(make, columns, a, b), place=Place(a, cuts[-1], Together(self._meeting, p)))
-            for p, (a, b) in enumerate(ends)
-        ])
+        self.pieces = self._side_by_side(
+            [
+                lambda p=p, a=a, b=b: make(
+                    **part_of(make, columns, a, b), place=Place(a, cuts[-1], Together(self._meeting, p))
+                )
+                for p, (a, b) in enumerate(ends)
+            ]
+        )
 
     # -- what is not the same for all pieces ---------------------------------------------------------------------
     def __getattr__(self, name: str) -> Any:
@@ -249,24 +259,38 @@ class PiecedFoldedRows(Pieced):
 
     def __init__(self, cuts: list[int], costs: Any, folds: np.ndarray, made: list[PiecedRows], in_folds: bool) -> None:
         super().__init__(cuts)
-        self.made, ends, bounds = made, list(itertools.pairwise(cuts)), np.searchsorted(folds, np.arange(max(folds) + 2))
+        self.made, ends, bounds = (
+            made,
+            list(itertools.pairwise(cuts)),
+            np.searchsorted(folds, np.arange(max(folds) + 2)),
+        )
         segments = [()] * len(ends)
         self.rows = [np.arange(a, b) for a, b in ends]
         if in_folds:
             shares = [np.array([a, b]) / cuts[-1] for a, b in ends]
-            of_folds = [[np.rint(low + share * (high - low)).astype(int) for low, high in itertools.pairwise(bounds)] for share in shares]
+            of_folds = [
+                [np.rint(low + share * (high - low)).astype(int) for low, high in itertools.pairwise(bounds)]
+                for share in shares
+            ]
             self.rows = [np.concatenate([np.arange(*part) for part in parts]) for parts in of_folds]
             begins = [np.cumsum([0, *(b - a for a, b in parts)]).tolist() for parts in of_folds]
-            segments = [tuple((i, int(a)) for i, (a, _) in zip(own, parts, strict=False)) for own, parts in zip(begins, of_folds, strict=True)]
+            segments = [
+                tuple((i, int(a)) for i, (a, _) in zip(own, parts, strict=False))
+                for own, parts in zip(begins, of_folds, strict=True)
+            ]
         self.cuts = [0, *np.cumsum([len(own) for own in self.rows]).tolist()]
         assert sorted(np.concatenate(self.rows)) == list(range(cuts[-1]))
-        self.pieces = self._side_by_side([
-            lambda p=p, own=own: LocalFoldedRows(
-                type(costs)(*copy.deepcopy(tuple(costs.at(own)))), folds[own].copy(), factory.binned_rows,
-                place=Place(self.cuts[p], cuts[-1], Together(self._meeting, p), segments[p]),
-            )
-            for p, own in enumerate(self.rows)
-        ])
+        self.pieces = self._side_by_side(
+            [
+                lambda p=p, own=own: LocalFoldedRows(
+                    type(costs)(*copy.deepcopy(tuple(costs.at(own)))),
+                    folds[own].copy(),
+                    factory.binned_rows,
+                    place=Place(self.cuts[p], cuts[-1], Together(self._meeting, p), segments[p]),
+                )
+                for p, own in enumerate(self.rows)
+            ]
+        )
 
     def blind(self, n_classes: int) -> Any:
         pieces = self._of_each("blind", n_classes)
@@ -306,7 +330,11 @@ class PiecedFoldedRows(Pieced):
 
 def size_of(message: Any) -> int:
     """Bytes of the arrays of a message."""
-    return sum(array.nbytes for array in (message if isinstance(message, tuple) else (message,)) if isinstance(array, np.ndarray))
+    return sum(
+        array.nbytes
+        for array in (message if isinstance(message, tuple) else (message,))
+        if isinstance(array, np.ndarray)
+    )
 
 
 def lines_of(message: Any) -> int:

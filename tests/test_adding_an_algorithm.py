@@ -150,9 +150,12 @@ def test_a_constant_added_to_the_costs_of_a_row_changes_no_decision():
 
 
 # -- scikit-learn ------------------------------------------------------------------------------------------------------
-@parametrize_with_checks([
-    GuessAverseTreesClassifier(n_estimators=10), GuessAverseTreesClassifier(n_estimators=5, max_features=0.5, n_jobs=2),
-])  # fmt: skip
+@parametrize_with_checks(
+    [
+        GuessAverseTreesClassifier(n_estimators=10),
+        GuessAverseTreesClassifier(n_estimators=5, max_features=0.5, n_jobs=2),
+    ]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -181,7 +184,9 @@ def test_the_guide_shows_the_whole_source_and_tests_as_they_are():
     assert re.sub(r"\n\s*\n", "\n", shown) == re.sub(r"\n\s*\n", "\n", source)
 
 
-NAMING = re.findall(r"^\| `([\w/]+\.(?:py|md))` \|", GUIDE.partition("| if it is forgotten |")[2].partition("\n\n")[0], re.MULTILINE)
+NAMING = re.findall(
+    r"^\| `([\w/]+\.(?:py|md))` \|", GUIDE.partition("| if it is forgotten |")[2].partition("\n\n")[0], re.MULTILINE
+)
 
 
 @pytest.mark.parametrize("file", NAMING)

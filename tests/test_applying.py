@@ -36,7 +36,9 @@ def test_the_rule_written_out(probabilities):
 
 
 def test_labelled_costs_are_matched_by_label(probabilities):
-    frame = pd.DataFrame(TABLE, NAMES, [*NAMES, "refer"]).loc[["cedar", "ash", "birch"], ["refer", "cedar", "birch", "ash"]]
+    frame = pd.DataFrame(TABLE, NAMES, [*NAMES, "refer"]).loc[
+        ["cedar", "ash", "birch"], ["refer", "cedar", "birch", "ash"]
+    ]
     for cost in (frame, frame.T.to_dict(), CostMatrix(frame)):
         assert (apply_costs(probabilities, NAMES, cost) == apply_costs(probabilities, NAMES, TABLE)).all()
     order = [2, 0, 1]

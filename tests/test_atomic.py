@@ -278,7 +278,12 @@ def test_open_descriptors_are_written_through(tmp_path):
         os.close(descriptor)
     assert (tmp_path / "log").read_bytes() == b"before newnewnew" and names(tmp_path) == ["link", "log"]
     assert [descriptor_of(path) for path in ("/dev/stdin", "/dev/stdout", "/dev/stderr", "x", "/dev/null")] == [
-        0, 1, 2, None, None]
+        0,
+        1,
+        2,
+        None,
+        None,
+    ]
     assert descriptor_of(f"/proc/{os.getppid()}/fd/1") is None  # of another process
     with pytest.raises(OSError, match="Bad file descriptor"):
         check_target("/dev/fd/987")
@@ -374,7 +379,10 @@ def test_what_a_killed_process_leaves_is_removed_and_nothing_else(tmp_path):
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
         assert path.read_bytes() == OLD and {left, kept} <= {*names(tmp_path)}
-        others = [f".minrisk-{digits}" for digits in ("0" * 15, "0" * 17, "g" * 16)] + [".minrisk", f"minrisk-{16 * '0'}"]
+        others = [f".minrisk-{digits}" for digits in ("0" * 15, "0" * 17, "g" * 16)] + [
+            ".minrisk",
+            f"minrisk-{16 * '0'}",
+        ]
         for name in others:
             (tmp_path / name).write_bytes(b"of somebody else")
         folder, link, pipe = (tmp_path / f".minrisk-{digit * 16}" for digit in "123")

@@ -32,7 +32,9 @@ from tests.helpers import slow_after
 
 COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 ZERO_ONE = 1 - np.eye(3)
-SMOOTHED = pytest.mark.parametrize(("smoothing", "max_depth"), [(1e-3, 2), (0.0, 1)])  # the default, and none as in the papers
+SMOOTHED = pytest.mark.parametrize(
+    ("smoothing", "max_depth"), [(1e-3, 2), (0.0, 1)]
+)  # the default, and none as in the papers
 
 
 def problem(seed, n=60):
@@ -61,7 +63,9 @@ def first_split(model):
 @SMOOTHED
 def test_badacost_equals_its_twin(cost, seed, smoothing, max_depth):
     X, y, w = problem(seed)
-    model = BAdaCostClassifier(cost, n_estimators=4, max_depth=max_depth, smoothing=smoothing).fit(X, y, sample_weight=w)
+    model = BAdaCostClassifier(cost, n_estimators=4, max_depth=max_depth, smoothing=smoothing).fit(
+        X, y, sample_weight=w
+    )
     scaled, f = cost / cost.max(), np.zeros((60, 3))
     losses = [1.0]
     for leaf, vectors in rounds(model, X):
@@ -196,7 +200,11 @@ def test_adaboost_mh_equals_its_twin(cost, response, seed, smoothing, max_depth)
         else:
             r = fsum(np.abs(right - wrong).sum() for right, wrong in sums)
             r /= fsum((right + wrong).sum() for right, wrong in sums) + 2 * fsum(ridge)
-            expected = 0.5 * np.log((1 + r) / (1 - r)) * np.array([np.where(right > wrong + 1e-12, 1, -1) for right, wrong in sums])
+            expected = (
+                0.5
+                * np.log((1 + r) / (1 - r))
+                * np.array([np.where(right > wrong + 1e-12, 1, -1) for right, wrong in sums])
+            )
         np.testing.assert_allclose(vectors, expected, rtol=1e-7, atol=1e-9)
         H += expected[leaf]
         losses.append(naive.label_loss(C, y, w, H))
@@ -225,9 +233,9 @@ def test_adaboost_mh_takes_the_best_stump(seed, response):
 def test_real_adaboost_mh_of_stumps_is_rebels_constant_in_each_round(seed):
     X, y, w = problem(seed)
     one = AdaBoostMHClassifier(n_estimators=6, smoothing=0.0).fit(X, y, sample_weight=w)
-    other = REBELClassifier(
-        n_estimators=6, weak_learner="stump", fit_intercept="each round", smoothing=0.0
-    ).fit(X, y, sample_weight=w)
+    other = REBELClassifier(n_estimators=6, weak_learner="stump", fit_intercept="each round", smoothing=0.0).fit(
+        X, y, sample_weight=w
+    )
     for scores, expected in zip(one.staged_decision_function(X), other.staged_decision_function(X), strict=True):
         inner = np.abs(expected) < 9  # a pure side's score is 18 beyond where it began
         assert inner.mean() > 0.3
@@ -319,7 +327,12 @@ def test_gentle_boost_of_margins_equals_its_twin(seed):
 def test_the_own_score_loss_has_the_slopes_that_differences_have(centred):
     """Edge, mass, and value, slope and curvature along a line, against five-point differences."""
     rng = np.random.default_rng(0)
-    y, w, S, d = rng.integers(0, 4, 20).astype(np.int32), rng.uniform(0.5, 2, 20), rng.normal(size=(20, 4)), rng.normal(size=(20, 4))
+    y, w, S, d = (
+        rng.integers(0, 4, 20).astype(np.int32),
+        rng.uniform(0.5, 2, 20),
+        rng.normal(size=(20, 4)),
+        rng.normal(size=(20, 4)),
+    )
     loss, costs = OwnScoreLoss(centred), RowCosts(1 - np.eye(4), y, w, y)
 
     def values(S):
@@ -449,7 +462,9 @@ def test_aoso_logitboost_equals_its_twin(cost, seed, smoothing, max_depth):
             if tree.left[node] == node:
                 t = np.clip(fsum(u[rows]) / (fsum(rho[rows]) + ridge), -4, 4)
                 expected = 0.5 * t * (np.eye(H.shape[1])[r] - np.eye(H.shape[1])[s])
-                np.testing.assert_allclose(model.model_.vectors[first + tree.vector[node]], expected, rtol=1e-6, atol=1e-9)
+                np.testing.assert_allclose(
+                    model.model_.vectors[first + tree.vector[node]], expected, rtol=1e-6, atol=1e-9
+                )
                 moved[rows] += expected
                 seen.add((r, s))
                 continue
@@ -589,10 +604,13 @@ def test_gradboost_ends_at_the_minimum_of_its_objective(norm):
         return np.concatenate([most[:, None] - W, most[:, None] + W]).ravel()
 
     found = minimize(
-        lambda z: loss(parts(z)[0]) + nu * parts(z)[1].sum(), np.r_[np.zeros(V.size), np.ones(len(V))], method="SLSQP",
-        bounds=[(None, None)] * V.size + [(0, None)] * len(V), constraints={"type": "ineq", "fun": room},
+        lambda z: loss(parts(z)[0]) + nu * parts(z)[1].sum(),
+        np.r_[np.zeros(V.size), np.ones(len(V))],
+        method="SLSQP",
+        bounds=[(None, None)] * V.size + [(0, None)] * len(V),
+        constraints={"type": "ineq", "fun": room},
         options={"ftol": 1e-12, "maxiter": 1000},
-    )  # fmt: skip
+    )
     assert loss(V) + nu * sizes.sum() == pytest.approx(found.fun, abs=1e-6)
 
 
@@ -637,11 +655,15 @@ KINDS = [
 def expected_failures(estimator):
     """Of few noisy rows: see `tests/test_estimator.py`."""
     of_margins = getattr(estimator, "variant", None) == "margin"
-    parts_rows = of_margins or isinstance(estimator, GradBoostClassifier) or getattr(estimator, "response", None) == "sign"
+    parts_rows = (
+        of_margins or isinstance(estimator, GradBoostClassifier) or getattr(estimator, "response", None) == "sign"
+    )
     found = {"check_class_weight_classifiers": "learners may part single rows of little weight"} if parts_rows else {}
     if of_margins:
         for kind in ("dense", "sparse"):
-            found[f"check_sample_weight_equivalence_on_{kind}_data"] = "steps of pure leaves are alike, and rounding decides"
+            found[f"check_sample_weight_equivalence_on_{kind}_data"] = (
+                "steps of pure leaves are alike, and rounding decides"
+            )
     return found
 
 
@@ -651,7 +673,10 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("kind", [BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier, AOSOLogitBoostClassifier])
+@pytest.mark.parametrize(
+    "kind",
+    [BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier, AOSOLogitBoostClassifier],
+)
 def test_costs_are_learnt(kind):
     """Two features of wine tell too little: the class whose mistakes are dear is missed less often."""
     X, y = load_wine(return_X_y=True)

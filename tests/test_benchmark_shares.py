@@ -10,15 +10,27 @@ from benchmarks.missing_values import knocked_out
 
 
 def line(name, split, method, cost, mistake=0.0):
-    return {"set": name, "split": split, "method": method, "rows": 130, "tested": 30, "error": 10.0, "log_loss": 0.5,
-            "cost": cost, "mistake": mistake, "seconds": 1.0}
+    return {
+        "set": name,
+        "split": split,
+        "method": method,
+        "rows": 130,
+        "tested": 30,
+        "error": 10.0,
+        "log_loss": 0.5,
+        "cost": cost,
+        "mistake": mistake,
+        "seconds": 1.0,
+    }
 
 
 def test_a_share_is_of_means_over_splits_of_both():
     ours = {seed: line("a", seed, "ours", cost) for seed, cost in enumerate([1.0, 3.0, 100.0])}
     theirs = {seed: line("a", seed, "theirs", cost) for seed, cost in enumerate([2.0, 6.0])}
     log, error, splits = share(ours, theirs, "cost")
-    np.testing.assert_allclose([np.exp(log), error, splits], [0.5, 0.0, 2], atol=1e-12)  # half in every split: no spread
+    np.testing.assert_allclose(
+        [np.exp(log), error, splits], [0.5, 0.0, 2], atol=1e-12
+    )  # half in every split: no spread
     theirs[1]["cost"] = 2.0  # by hand: (0.5, 1.5) - (1, 1) spreads by sqrt(1/2), times sqrt(1/2 + 30/100)
     log, error, _ = share(ours, theirs, "cost")
     np.testing.assert_allclose([np.exp(log), error], [1.0, np.sqrt(0.5) * np.sqrt(0.8)])

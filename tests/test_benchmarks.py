@@ -24,24 +24,57 @@ from tests.helpers import slow_after
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__main__")
-    for path in (ROOT / "benchmarks").rglob("*.py") if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
-)  # fmt: skip
-MEASURED = ("benchmarks.attack", "benchmarks.cold_start", "benchmarks.csv_memory", "benchmarks.dask_cluster",
-            "benchmarks.larger_than_memory", "benchmarks.memory", "benchmarks.refresh",
-            "benchmarks.replicate.piboost")  # what other tests are of
+    for path in (ROOT / "benchmarks").rglob("*.py")
+    if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
+)
+MEASURED = (
+    "benchmarks.attack",
+    "benchmarks.cold_start",
+    "benchmarks.csv_memory",
+    "benchmarks.dask_cluster",
+    "benchmarks.larger_than_memory",
+    "benchmarks.memory",
+    "benchmarks.refresh",
+    "benchmarks.replicate.piboost",
+)  # what other tests are of
 PEERS_OF = {
-    "benchmarks.categories": "lightgbm", "benchmarks.compare": "lightgbm", "benchmarks.missing_values": "lightgbm",
-    "benchmarks.predict_flagship": "LightGBM", "benchmarks.decide": "LightGBM",
-    "benchmarks.exported": "ONNX", "benchmarks.small_data": "LightGBM", "benchmarks.rare": "lightgbm",
-    "benchmarks.speed": "LightGBM", "benchmarks.time_to_error": "LightGBM", "benchmarks.replicate.stagewise_paths": "CVXPY",
+    "benchmarks.categories": "lightgbm",
+    "benchmarks.compare": "lightgbm",
+    "benchmarks.missing_values": "lightgbm",
+    "benchmarks.predict_flagship": "LightGBM",
+    "benchmarks.decide": "LightGBM",
+    "benchmarks.exported": "ONNX",
+    "benchmarks.small_data": "LightGBM",
+    "benchmarks.rare": "lightgbm",
+    "benchmarks.speed": "LightGBM",
+    "benchmarks.time_to_error": "LightGBM",
+    "benchmarks.replicate.stagewise_paths": "CVXPY",
     "benchmarks.model_size": "LightGBM",
-}  # fmt: skip
+}
 SLOW = {*MEASURED, *PEERS_OF} - {"benchmarks.exported"}  # the others with peers are run without
 LIMITS = {"benchmarks.cold_start": 600, "benchmarks.attack": 300}  # seconds of processors; kernels are compiled there
-ELSEWHERE = ("benchmarks.attack", "benchmarks.before_after", "benchmarks.cold_start", "benchmarks.memory",
-             "benchmarks.csv_memory", "benchmarks.sparse", "benchmarks.larger_than_memory",
-             "benchmarks.replicate.two_sided_stumps")  # not our `fit`, or not in this process
-PEERS = ("lightgbm", "xgboost", "catboost", "costsensitive", "imbens", "cvxpy", "onnx", "onnxruntime", "treelite", "tl2cgen")
+ELSEWHERE = (
+    "benchmarks.attack",
+    "benchmarks.before_after",
+    "benchmarks.cold_start",
+    "benchmarks.memory",
+    "benchmarks.csv_memory",
+    "benchmarks.sparse",
+    "benchmarks.larger_than_memory",
+    "benchmarks.replicate.two_sided_stumps",
+)  # not our `fit`, or not in this process
+PEERS = (
+    "lightgbm",
+    "xgboost",
+    "catboost",
+    "costsensitive",
+    "imbens",
+    "cvxpy",
+    "onnx",
+    "onnxruntime",
+    "treelite",
+    "tl2cgen",
+)
 NOTHING_INSTEAD = ("benchmarks.kddcup",)  # of its data
 
 
@@ -96,7 +129,9 @@ def spent():
 
 def state():
     """Of what is kept: a change of a file changes it."""
-    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in common.RESULTS.rglob("*") if path.is_file()}
+    return {
+        path: (path.stat().st_size, path.stat().st_mtime_ns) for path in common.RESULTS.rglob("*") if path.is_file()
+    }
 
 
 def anew(module, said, rows, fits):
@@ -129,8 +164,17 @@ def test_every_benchmark_is_found():
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "module",
-    slow_after(5, ["benchmarks.categories", "benchmarks.kddcup", "benchmarks.quality",
-                   "benchmarks.replicate.stagewise_mnist", "benchmarks.row_costs", "benchmarks.rare"]),
+    slow_after(
+        5,
+        [
+            "benchmarks.categories",
+            "benchmarks.kddcup",
+            "benchmarks.quality",
+            "benchmarks.replicate.stagewise_mnist",
+            "benchmarks.row_costs",
+            "benchmarks.rare",
+        ],
+    ),
 )
 def test_quick_without_data_sets(module, quick, monkeypatch, tmp_path):
     monkeypatch.setattr(common, "DATA", tmp_path / "nowhere")
@@ -157,7 +201,9 @@ def test_a_cold_start_without_data_sets(monkeypatch, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("module", "absent"), slow_after(len(PEERS_OF) - 1, PEERS_OF.items()))  # `tests/test_model_size.py` is of sizes
+@pytest.mark.parametrize(
+    ("module", "absent"), slow_after(len(PEERS_OF) - 1, PEERS_OF.items())
+)  # `tests/test_model_size.py` is of sizes
 def test_quick_without_peers(module, absent, quick, monkeypatch):
     for peer in PEERS:
         monkeypatch.setitem(sys.modules, peer, None)
@@ -222,9 +268,12 @@ def test_rounds_are_chosen_on_the_last_rows(several):
 
 @pytest.mark.parametrize(
     "table",
-    ["class,group\nduck,water\nswan,water\nhawk,prey\n", "class,parent\nduck,water\nwater,birds\nhawk,prey\nswan,water\nprey,birds\n"],
+    [
+        "class,group\nduck,water\nswan,water\nhawk,prey\n",
+        "class,parent\nduck,water\nwater,birds\nhawk,prey\nswan,water\nprey,birds\n",
+    ],
     ids=["levels", "parents"],
-)  # fmt: skip
+)
 def test_taxonomies_of_image_sets_cost_as_much_as_guessing_errs(table, tmp_path):
     from benchmarks.replicate.images import taxonomic_costs
 
@@ -358,15 +407,34 @@ def test_the_front_is_read_by_seconds_and_left_out_rows_only():
     from benchmarks import front_report as front
 
     def row(method, setting, fitted_on, seconds, cost, out="", rounds=9):
-        return {"set": "s", "method": method, "setting": setting, "fitted_on": fitted_on, "seconds": str(seconds),
-                "left_out_log_loss": str(out), "log_loss": "1", "error": "0.1", "tests": "50", "parameters": "{}",
-                "rounds": str(rounds), "cut": "0", "official": "", **dict.fromkeys(front.KINDS, str(cost)), "lognormal": str(2 * cost)}
+        return {
+            "set": "s",
+            "method": method,
+            "setting": setting,
+            "fitted_on": fitted_on,
+            "seconds": str(seconds),
+            "left_out_log_loss": str(out),
+            "log_loss": "1",
+            "error": "0.1",
+            "tests": "50",
+            "parameters": "{}",
+            "rounds": str(rounds),
+            "cut": "0",
+            "official": "",
+            **dict.fromkeys(front.KINDS, str(cost)),
+            "lognormal": str(2 * cost),
+        }
 
-    rows = [row("minrisk", "defaults", "all", 12, 0.05, rounds=70), row("minrisk", "25 rounds", "all", 3, 0.1, rounds=25),
-            row("minrisk", "50 rounds", "all", 4, 0.30, rounds=50), row("minrisk", "10 rounds", "all", 5, 0.4, rounds=10),
-            row("lightgbm", "0", "eighths", 30, 0.01, out=0.9),
-            row("lightgbm", "1", "eighths", 10, 0.20, out=0.5), row("lightgbm", "1", "all", 6, 0.15),
-            row("lightgbm", "0", "all", 20, 0.01)]  # fmt: skip
+    rows = [
+        row("minrisk", "defaults", "all", 12, 0.05, rounds=70),
+        row("minrisk", "25 rounds", "all", 3, 0.1, rounds=25),
+        row("minrisk", "50 rounds", "all", 4, 0.30, rounds=50),
+        row("minrisk", "10 rounds", "all", 5, 0.4, rounds=10),
+        row("lightgbm", "0", "eighths", 30, 0.01, out=0.9),
+        row("lightgbm", "1", "eighths", 10, 0.20, out=0.5),
+        row("lightgbm", "1", "all", 6, 0.15),
+        row("lightgbm", "0", "all", 20, 0.01),
+    ]
     stopped, again = front.summary(rows)
     assert (stopped["fitted_on"], again["fitted_on"]) == ("eighths", "all")  # of setting 1, whatever its cost
     assert (stopped["ours in time"], stopped["ours in half the time"], stopped["settings"]) == ("50 rounds",) * 2 + (2,)
@@ -385,7 +453,7 @@ def test_settings_of_the_grid_are_the_same_for_every_set_and_differ():
         assert grid == [front.setting(peer, number) for number in range(front.SETTINGS)]
         assert len({str(one) for one in grid}) == front.SETTINGS
         for name, (_, low, high) in space.drawn.items():
-            values = [one[name] for one in grid[len(space.beforehand):]]
+            values = [one[name] for one in grid[len(space.beforehand) :]]
             assert low <= min(values) < max(values) <= high
 
 
@@ -467,7 +535,9 @@ def test_our_own_decisions_are_those_of_our_probabilities(kind):
     rng = np.random.default_rng(0)
     full = rng.uniform(1, 9, (900, 2, 1)) * (1 - np.eye(2))
     table = {
-        "plain": plain, "resampled": plain._replace(shares=np.array([0.97, 0.03])), "balanced": plain._replace(balanced=True),
+        "plain": plain,
+        "resampled": plain._replace(shares=np.array([0.97, 0.03])),
+        "balanced": plain._replace(balanced=True),
         "known": plain._replace(row_cost=full[np.arange(400), plain.y], full_cost=full[400:], known=True),
     }[kind]
     answer = rare.minrisk(table)
@@ -491,8 +561,12 @@ def test_peers_take_the_columns_that_users_have(monkeypatch):
 
     monkeypatch.setattr(user_tables, "TESTS", 100)
     some = {"rows": 200, "columns": 3, "world": 1, "missing": "at random"}
-    for of in ({"categories": "several", "ids": "date"}, {"categories": "ordered", "dtype": "nullable"},
-               {"categories": "booleans", "ids": "text"}, {"sparse": True, "tails": "counts", "missing": "none"}):  # fmt: skip
+    for of in (
+        {"categories": "several", "ids": "date"},
+        {"categories": "ordered", "dtype": "nullable"},
+        {"categories": "booleans", "ids": "text"},
+        {"sparse": True, "tails": "counts", "missing": "none"},
+    ):
         table = user_tables.made({**some, **of}, 0)
         for method in ("lightgbm small calibrated", "catboost", "histogram", "logistic"):
             if method not in rare.PACKAGES or common.installed(rare.PACKAGES[method]):
@@ -508,7 +582,18 @@ def test_what_is_there_is_not_done_again(monkeypatch, tmp_path, capsys):
     from benchmarks import rare
 
     out = tmp_path / "some.csv"
-    asked = ["rare", "--daily", "--jobs", "1", "--families", "one_threshold", "--methods", "constant", "--out", str(out)]
+    asked = [
+        "rare",
+        "--daily",
+        "--jobs",
+        "1",
+        "--families",
+        "one_threshold",
+        "--methods",
+        "constant",
+        "--out",
+        str(out),
+    ]
     monkeypatch.setattr(sys, "argv", asked)
     monkeypatch.delenv(common.QUICK, raising=False)
     rare.main()
@@ -524,12 +609,33 @@ def test_the_report_has_the_peer_that_is_best_of_a_family_and_of_each_table():
     from benchmarks import rare_report
 
     def line(table, method, cost, auc=0.6, rounds=""):
-        return {"family": "f", "table": table, "seed": "0", "method": method, "tests": "100", "unit": "0.1",
-                "cost": str(cost), "log_loss": str(10 * cost), "auc": str(auc), "seconds": "2", "rounds": str(rounds),
-                "believed": "0.1" if rounds else "", "warnings": "", "problem": ""}  # fmt: skip
+        return {
+            "family": "f",
+            "table": table,
+            "seed": "0",
+            "method": method,
+            "tests": "100",
+            "unit": "0.1",
+            "cost": str(cost),
+            "log_loss": str(10 * cost),
+            "auc": str(auc),
+            "seconds": "2",
+            "rounds": str(rounds),
+            "believed": "0.1" if rounds else "",
+            "warnings": "",
+            "problem": "",
+        }
 
-    lines = [line("a", "minrisk", 0.3, rounds=4), line("a", "minrisk 1", 0.4), line("a", "x", 0.1), line("a", "y", 0.2),
-             line("b", "minrisk", 0.5, 0.5, "0"), line("b", "minrisk 1", 0.2), line("b", "x", 0.7, 0.9), line("b", "y", 0.2)]
+    lines = [
+        line("a", "minrisk", 0.3, rounds=4),
+        line("a", "minrisk 1", 0.4),
+        line("a", "x", 0.1),
+        line("a", "y", 0.2),
+        line("b", "minrisk", 0.5, 0.5, "0"),
+        line("b", "minrisk 1", 0.2),
+        line("b", "x", 0.7, 0.9),
+        line("b", "y", 0.2),
+    ]
     found = rare_report.of_family("f", rare_report.Figures(lines))
     assert (found["best peer"], found["tables"], found["no rounds"]) == ("y", 2, 1)
     np.testing.assert_allclose(found["cost / best"], (0.4 / 0.3 * 0.6 / 0.3) ** 0.5)
@@ -537,4 +643,6 @@ def test_the_report_has_the_peer_that_is_best_of_a_family_and_of_each_table():
     np.testing.assert_allclose(found["log-loss / best"], (3.01 / 2.01 * 5.01 / 2.01) ** 0.5)
     np.testing.assert_allclose(found["spread"], (0.5 / 0.4 * 0.6 / 0.3) ** 0.5)
     np.testing.assert_allclose([found["AUC gap"], found["AUC gap of each table"]], [0.05, 0.2], atol=1e-12)
-    np.testing.assert_allclose(rare_report.by_peer(rare_report.Figures(lines))["x"]["cost"], (0.4 / 0.2 * 0.6 / 0.8) ** 0.5)
+    np.testing.assert_allclose(
+        rare_report.by_peer(rare_report.Figures(lines))["x"]["cost"], (0.4 / 0.2 * 0.6 / 0.8) ** 0.5
+    )

@@ -9,10 +9,23 @@ from minrisk.rows.limits import LIMITS, Limits
 from tests.helpers import coupled_loss, make_data, make_recipe, make_rows, random_costs
 
 
-def run(seed=0, n_rounds=15, blocks=None, n_threads=1, n=240, monitors=(), kind="general", start=None, limits=LIMITS, **recipe):
+def run(
+    seed=0,
+    n_rounds=15,
+    blocks=None,
+    n_threads=1,
+    n=240,
+    monitors=(),
+    kind="general",
+    start=None,
+    limits=LIMITS,
+    **recipe,
+):
     rng = np.random.default_rng(seed)
     X, y = make_data(rng, n)
-    rows, binner = make_rows(X, random_costs(rng, 3, kind=kind), y, rng.uniform(0.5, 2, n), blocks, n_threads, limits=limits)
+    rows, binner = make_rows(
+        X, random_costs(rng, 3, kind=kind), y, rng.uniform(0.5, 2, n), blocks, n_threads, limits=limits
+    )
     with rows.workers:
         return boost(rows, make_recipe(rows, binner, **recipe), n_rounds, 1, monitors, start), rows
 

@@ -79,7 +79,9 @@ def noisy(n=600):
     return rng.normal(size=(n, 8)) + np.eye(5, 8)[y], y
 
 
-@pytest.mark.parametrize("options", [{}, {"surrogate": "exponential"}, {"pool": False}, {"cv": 1}, {"surrogate": "gll"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"surrogate": "exponential"}, {"pool": False}, {"cv": 1}, {"surrogate": "gll"}]
+)
 def test_a_fit_takes_its_time_and_more_never_costs_more(options, processor_clock):
     X, y = noisy()
     MinRiskClassifier(**options).fit(X, y)  # kernels

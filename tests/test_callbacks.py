@@ -112,9 +112,11 @@ def test_scoring_monitor_and_progress_bar(cls, capfd):
 
 
 STAGES = [
-    REBELClassifier(COST, n_estimators=8), REBELClassifier(loss="logistic", n_estimators=6, subsample=0.7, random_state=1),
-    MultiBoostClassifier(n_estimators=6), MultiBoostClassifier(n_estimators=6, keep_stages=True),
-]  # fmt: skip
+    REBELClassifier(COST, n_estimators=8),
+    REBELClassifier(loss="logistic", n_estimators=6, subsample=0.7, random_state=1),
+    MultiBoostClassifier(n_estimators=6),
+    MultiBoostClassifier(n_estimators=6, keep_stages=True),
+]
 
 
 @pytest.mark.parametrize("model", STAGES, ids=range(len(STAGES)))
@@ -170,7 +172,9 @@ def test_phases_show_the_pool_as_it_is_without_its_last_rounds():
     phases = {name: fitted for name, *_, fitted in seeing.seen if name not in ("round", "fit")}
     assert all(fitted is None for name, *_, fitted in seeing.seen if name == "round")
     plain = phases["plain members"]
-    assert {line["variant"] for line in plain.selection_} == {"plain"} and plain.n_iter_ == plain.selection_[0]["n_rounds"]
+    assert {line["variant"] for line in plain.selection_} == {"plain"} and plain.n_iter_ == plain.selection_[0][
+        "n_rounds"
+    ]
     assert plain.n_iter_ < phases["last rounds"].n_iter_ == model.n_iter_
     np.testing.assert_array_equal(phases["last rounds"].predict_proba(X), model.predict_proba(X))
     smooth = phases["smooth members"]  # whose members end as one of all rows
@@ -179,7 +183,9 @@ def test_phases_show_the_pool_as_it_is_without_its_last_rounds():
     assert (smooth.model_.smooth is not None) == (share > 0)
 
 
-@pytest.mark.parametrize("cls", [cls for cls in ALGORITHMS if cls is not MinRiskClassifier], ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize(
+    "cls", [cls for cls in ALGORITHMS if cls is not MinRiskClassifier], ids=lambda cls: cls.__name__
+)
 def test_a_callback_stops_the_rounds(cls):
     X, y = some()
     stopped, short = small(cls).set_callbacks(Recorder(2)).fit(X, y), small(cls).set_params(n_estimators=2).fit(X, y)
@@ -188,7 +194,9 @@ def test_a_callback_stops_the_rounds(cls):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize(("stops_at", "name"), [(1, "round"), (30, "round"), (1, "plain members"), (1, "random members")])
+@pytest.mark.parametrize(
+    ("stops_at", "name"), [(1, "round"), (30, "round"), (1, "plain members"), (1, "random members")]
+)
 def test_a_callback_ends_the_training_of_a_pool(stops_at, name, n_jobs):
     X, y = some(400)
     recorder = Recorder(stops_at, name)
@@ -197,12 +205,16 @@ def test_a_callback_ends_the_training_of_a_pool(stops_at, name, n_jobs):
     last = [told[1] for told in recorder.told if told[0] == "begin"]
     assert "last rounds" not in last
     if stops_at == 1 and name == "round":
-        assert model.n_iter_ == 5 and recorder.count("end", "round") < 4 * 12  # the first checkpoint, which is always made
+        assert (
+            model.n_iter_ == 5 and recorder.count("end", "round") < 4 * 12
+        )  # the first checkpoint, which is always made
     if name == "plain members":
         assert [line["variant"] for line in model.selection_] == ["plain"]
 
 
-@pytest.mark.parametrize("cv", [1, [(np.arange(200), np.arange(200, 400)), (np.arange(200, 400), np.arange(200))]], ids=["one", "pairs"])
+@pytest.mark.parametrize(
+    "cv", [1, [(np.arange(200), np.arange(200, 400)), (np.arange(200, 400), np.arange(200))]], ids=["one", "pairs"]
+)
 def test_pools_of_one_member_and_of_stated_folds(cv):
     X, y = some(400)
     seeing = Seeing(7)
@@ -219,7 +231,11 @@ def test_a_search_and_a_pipeline_hand_callbacks_down():
     search = GridSearchCV(model, {"n_estimators": [2, 3]}, cv=2).set_callbacks(propagated).fit(X, y)
     fits = 2 * 2 + 1
     assert own.count("setup", "fit") == own.count("teardown", "fit") == fits
-    assert propagated.count("end", "round") == own.count("end", "round") == 2 * (2 + 3) + search.best_params_["n_estimators"]
+    assert (
+        propagated.count("end", "round")
+        == own.count("end", "round")
+        == 2 * (2 + 3) + search.best_params_["n_estimators"]
+    )
     depths = {len(list(path(told[2]))) for told in propagated.told if told[:2] == ("end", "round")}
     assert min(depths) > 1  # within the tasks of the search
     piped = Propagated()
@@ -249,7 +265,9 @@ def test_warm_starts_count_on():
     model.set_params(n_estimators=8).set_callbacks(second).fit(X, y)
     assert first.count("end", "round") == 3 and second.count("end", "round") == 5
     assert second.told[1][2].max_subtasks == 5
-    np.testing.assert_array_equal(model.decision_function(X), REBELClassifier(n_estimators=8).fit(X, y).decision_function(X))
+    np.testing.assert_array_equal(
+        model.decision_function(X), REBELClassifier(n_estimators=8).fit(X, y).decision_function(X)
+    )
 
 
 def test_callbacks_are_kept_as_scikit_learn_does():

@@ -44,9 +44,12 @@ def test_trees_of_every_size_give_the_scores_of_walks(leaves, n_features):
     rng = np.random.default_rng(leaves + n_features)
     trees = [leaf_tree(rng, n_features, leaves, 3) for _ in range(9)]
     trees = [
-        t._replace(value=(t.left == np.arange(len(t.left))).astype(float),
-                   threshold=np.where(np.isinf(t.threshold), np.inf, np.round(t.threshold * 20) / 20)) for t in trees
-    ]  # fmt: skip
+        t._replace(
+            value=(t.left == np.arange(len(t.left))).astype(float),
+            threshold=np.where(np.isinf(t.threshold), np.inf, np.round(t.threshold * 20) / 20),
+        )
+        for t in trees
+    ]
     packed = pack(trees)
     for vectors in (rng.normal(size=(27, 11)), RoundedVectors.of(rng.normal(size=(27, 11)), -10)):
         model = AdditiveModel(packed, vectors, np.zeros(11), n_features)
@@ -92,7 +95,10 @@ def test_rises_are_the_largest_differences_of_leaves():
     for s, end in enumerate(stages.ends):
         for m in range(3):
             for k in range(3):
-                most = sum((values[a:b, k] - values[a:b, m]).max() for a, b in zip(bounds[end:-1], bounds[end + 1 :], strict=True))
+                most = sum(
+                    (values[a:b, k] - values[a:b, m]).max()
+                    for a, b in zip(bounds[end:-1], bounds[end + 1 :], strict=True)
+                )
                 assert stages.rises[s, m, k] == pytest.approx(most, abs=1e-12)
 
 
@@ -140,17 +146,21 @@ def test_what_is_certain_no_remainder_changes(seed):
 
 
 @pytest.mark.parametrize("K", [2, 3, 7])
-@pytest.mark.parametrize("costs", ["none", "even", "general", "more decisions", "one decision twice", "each decision twice"])
+@pytest.mark.parametrize(
+    "costs", ["none", "even", "general", "more decisions", "one decision twice", "each decision twice"]
+)
 @pytest.mark.parametrize("link", ["softmax", "softmax2", "sigmoid2", None])
 def test_decisions_are_those_of_all_trees(K, costs, link):
     rng = np.random.default_rng(K)
     model = random_model(rng, K, temperature=0.7, link=link)
     table = {
-        "none": None, "even": 3 * (1 - np.eye(K)), "general": rng.uniform(1, 9, (K, K)) * (1 - np.eye(K)),
+        "none": None,
+        "even": 3 * (1 - np.eye(K)),
+        "general": rng.uniform(1, 9, (K, K)) * (1 - np.eye(K)),
         "more decisions": np.hstack([rng.uniform(1, 9, (K, K)) * (1 - np.eye(K)), np.full((K, 1), 0.5)]),
         "one decision twice": np.hstack([1 - np.eye(K), (1 - np.eye(K))[:, :1]]),
         "each decision twice": np.hstack(2 * [rng.uniform(1, 9, (K, K)) * (1 - np.eye(K))]),
-    }[costs]  # fmt: skip
+    }[costs]
     rule = DecisionRule.of(link, 0.7, None if table is None else as_cost(table, list(range(K))))
     assert rule.is_plain == (costs in ("none", "even") or link is None)
     X = rng.normal(size=(1000, D))
@@ -294,11 +304,14 @@ def share_of_trees(model, X, **how):
 
 NOWHERE = {  # the table of docs/fast_decisions.md: what is fitted, and whether bounds still stop rows
     "exponential": ({"surrogate": "exponential"}, False),
-    "exponential, uneven costs": ({"surrogate": "exponential", "cost": np.arange(1, 101).reshape(10, 10) * (1 - np.eye(10))}, False),
+    "exponential, uneven costs": (
+        {"surrogate": "exponential", "cost": np.arange(1, 101).reshape(10, 10) * (1 - np.eye(10))},
+        False,
+    ),
     "gll": ({"surrogate": "gll", "cost": 1 - np.eye(10)}, True),
     "no left-out rows": ({"cv": 1}, True),
     "few trees": ({"n_estimators": 15}, False),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", NOWHERE)
@@ -340,7 +353,10 @@ def test_compact_keeps_the_first_stage_that_is_cheap_enough(fitted, digits, tmp_
     for stage in (2, 6):
         smaller = minrisk.compact(fitted, max_excess=min(1.0, float(cascade.ending[stage])))
         first = int(np.flatnonzero(cascade.ending <= min(1.0, cascade.ending[stage]))[0])
-        assert smaller.n_iter_ == len(smaller.model_) == cascade.rounds[first] and len(smaller.train_loss_) == smaller.n_iter_ + 1
+        assert (
+            smaller.n_iter_ == len(smaller.model_) == cascade.rounds[first]
+            and len(smaller.train_loss_) == smaller.n_iter_ + 1
+        )
         assert smaller.model_.temperature == cascade.temperature[first]
         *_, staged = fitted.model_[: smaller.n_iter_].staged_scores(digits[2])
         np.testing.assert_array_equal(smaller.model_.scores(digits[2]), staged)

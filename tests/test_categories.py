@@ -65,13 +65,15 @@ def birds(n=300, seed=0):
     """A number, and categories of three, two, forty and ordered values, with missing ones; three kinds by the first two."""
     rng = np.random.default_rng(seed)
     habitat = rng.choice(["lake", "cliff", "meadow"], n)
-    X = pd.DataFrame({
-        "weight": rng.normal(size=n),
-        "habitat": pd.Categorical(habitat),
-        "ringed": pd.Categorical(rng.random(n) < 0.5),
-        "place": pd.Categorical([f"p{k}" for k in rng.integers(0, 40, n)]),
-        "size": pd.Categorical(rng.choice(["s", "m", "l"], n), categories=["s", "m", "l"], ordered=True),
-    })
+    X = pd.DataFrame(
+        {
+            "weight": rng.normal(size=n),
+            "habitat": pd.Categorical(habitat),
+            "ringed": pd.Categorical(rng.random(n) < 0.5),
+            "place": pd.Categorical([f"p{k}" for k in rng.integers(0, 40, n)]),
+            "size": pd.Categorical(rng.choice(["s", "m", "l"], n), categories=["s", "m", "l"], ordered=True),
+        }
+    )
     X.loc[::17, "place"] = np.nan
     kind = np.where(habitat == "lake", "duck", np.where(X["weight"] > 0, "vulture", "kite"))
     return X, kind
@@ -84,8 +86,13 @@ def learnt(X, y, weight=None):
 
 
 def test_numbers_of_a_small_frame():
-    X = pd.DataFrame({"a": pd.Categorical(["x", "z", None, "y"]), "b": [1.0, 2.0, 3.0, 4.0],
-                      "c": pd.Categorical(["s", "l", "s", "m"], categories=["s", "m", "l"], ordered=True)})
+    X = pd.DataFrame(
+        {
+            "a": pd.Categorical(["x", "z", None, "y"]),
+            "b": [1.0, 2.0, 3.0, 4.0],
+            "c": pd.Categorical(["s", "l", "s", "m"], categories=["s", "m", "l"], ordered=True),
+        }
+    )
     categories, numbers = learnt(X, np.array([0, 1, 0, 1]))
     place = {value: k for k, value in enumerate(categories.columns[0].values)}
     x, y, z = (place[value] for value in "xyz")
@@ -95,9 +102,7 @@ def test_numbers_of_a_small_frame():
     assert categories.source.tolist() == [0, 1, 2, 0, 0, 0]
     np.testing.assert_array_equal(categories.numbers(categories.coded(X)[0]), expected)
     new = X.assign(a=["q", "x", "y", None]).astype({"c": object})  # what was not there counts as missing
-    np.testing.assert_array_equal(
-        categories.coded(new)[0], [[np.nan, 1, 0], [x, 2, 2], [y, 3, 0], [np.nan, 4, 1]]
-    )
+    np.testing.assert_array_equal(categories.coded(new)[0], [[np.nan, 1, 0], [x, 2, 2], [y, 3, 0], [np.nan, 4, 1]])
     assert X["a"].tolist()[:2] == ["x", "z"]  # X itself is as it was
 
 
@@ -135,7 +140,9 @@ def test_shares_are_those_of_rows_before(n_classes, weights, monkeypatch):
     for place, i in enumerate(order):
         expected = [share(values[i], k, order[:place]) for k in shown]
         np.testing.assert_allclose(numbers[i, 2:], expected, atol=SHARE_STEP)
-        assert np.array_equal(numbers[i, 0], codes[i, 0] if values[i] in values[order[:place]] else np.nan, equal_nan=True)
+        assert np.array_equal(
+            numbers[i, 0], codes[i, 0] if values[i] in values[order[:place]] else np.nan, equal_nan=True
+        )
     for i in np.flatnonzero(weight == 0):
         np.testing.assert_array_equal(numbers[i, 2:], table[code[values[i]]])
     for value in range(12):
@@ -221,8 +228,10 @@ def test_values_without_meaning_do_not_deceive():
     y = (X["a"] + rng.normal(size=1500) > 0).to_numpy()
     plain = X[["a"]]
     with_, without = (clone(MODELS["minrisk"]).fit(part[:700], y[:700]) for part in (X, plain))
-    loss = [-np.log(model.predict_proba(part[700:])[np.arange(800), y[700:].astype(int)]).mean()
-            for model, part in ((with_, X), (without, plain))]
+    loss = [
+        -np.log(model.predict_proba(part[700:])[np.arange(800), y[700:].astype(int)]).mean()
+        for model, part in ((with_, X), (without, plain))
+    ]
     assert loss[0] < 1.1 * loss[1]
 
 
@@ -244,14 +253,26 @@ def test_rounds_go_on_with_the_same_categories_only():
         model.fit(X.assign(habitat=X["habitat"].cat.rename_categories({"lake": "sea"})), y)
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    (lambda X: X.to_numpy(), r"X must be a DataFrame as in fit, where column 'habitat' held categories, got ndarray"),
-    (lambda X: X.assign(habitat=1.0), r"column 'habitat' of X must hold categories such as 'lake', as in fit, got 1"),
-    (lambda X: X.assign(habitat=pd.Categorical([3] * len(X))), r"categories such as 'lake', as in fit, got 3"),
-    (lambda X: X.assign(ringed="yes"), r"column 'ringed' of X must hold categories such as False, as in fit, got 'yes'"),
-    (lambda X: X[["weight"]], "feature names should match"),
-    (lambda X: X.assign(weight="heavy"), r"column 'weight' of X was numeric at fit, now text \('heavy'\)"),
-])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda X: X.to_numpy(),
+            r"X must be a DataFrame as in fit, where column 'habitat' held categories, got ndarray",
+        ),
+        (
+            lambda X: X.assign(habitat=1.0),
+            r"column 'habitat' of X must hold categories such as 'lake', as in fit, got 1",
+        ),
+        (lambda X: X.assign(habitat=pd.Categorical([3] * len(X))), r"categories such as 'lake', as in fit, got 3"),
+        (
+            lambda X: X.assign(ringed="yes"),
+            r"column 'ringed' of X must hold categories such as False, as in fit, got 'yes'",
+        ),
+        (lambda X: X[["weight"]], "feature names should match"),
+        (lambda X: X.assign(weight="heavy"), r"column 'weight' of X was numeric at fit, now text \('heavy'\)"),
+    ],
+)
 def test_other_tables_are_refused(change, message):
     X, y = birds(60)
     model = REBELClassifier(n_estimators=2).fit(X, y)
@@ -280,16 +301,26 @@ def test_codes_name_the_values(cells, seed):
         assert named == [cell if cell in column.values else None for cell in again]
 
 
-@pytest.mark.parametrize(("listed", "what"), [
-    (pd.date_range("2026-01-01", periods=3), "dates"), (pd.to_timedelta([1, 2, 3], "s"), "durations"),
-    ([datetime.date(2026, 1, day) for day in (1, 2, 3)], "dates"), ([(1, 2), (1, 3), "x"], "values of type tuple"),
-    (pd.interval_range(0, 3), "values of type Interval"), ([b"a", b"b", b"c"], "bytes"), ([1j, 2j, 3j], "complex numbers"),
-], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
+@pytest.mark.parametrize(
+    ("listed", "what"),
+    [
+        (pd.date_range("2026-01-01", periods=3), "dates"),
+        (pd.to_timedelta([1, 2, 3], "s"), "durations"),
+        ([datetime.date(2026, 1, day) for day in (1, 2, 3)], "dates"),
+        ([(1, 2), (1, 3), "x"], "values of type tuple"),
+        (pd.interval_range(0, 3), "values of type Interval"),
+        ([b"a", b"b", b"c"], "bytes"),
+        ([1j, 2j, 3j], "complex numbers"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
 @pytest.mark.parametrize("ordered", [False, True])
 def test_categories_that_no_file_could_keep_are_refused_by_fit(listed, what, ordered, tmp_path):
     cells = pd.Categorical.from_codes(np.arange(30) % 3, listed, ordered=ordered)
     X = pd.DataFrame({"day": cells, "x": np.arange(30)})
-    with pytest.raises(ValueError, match=f"^X must hold categories that are numbers or texts, got {what} in column 'day'") as told:
+    with pytest.raises(
+        ValueError, match=f"^X must hold categories that are numbers or texts, got {what} in column 'day'"
+    ) as told:
         REBELClassifier(n_estimators=2).fit(X, [0, 1, 2] * 10)
     assert r"""X['day'] = X['day'].cat.rename_categories(str)""" in str(told.value)
     X["day"] = X["day"].cat.rename_categories(str)  # what it says to write
@@ -298,16 +329,27 @@ def test_categories_that_no_file_could_keep_are_refused_by_fit(listed, what, ord
 
 def test_categories_of_arrow_that_no_file_could_keep():
     table = pa.table({"day": pa.array([datetime.date(2026, 1, 1 + k % 3) for k in range(30)]).dictionary_encode()})
-    with pytest.raises(ValueError, match="^X must hold categories that are numbers or texts, got dates in column 'day'"):
+    with pytest.raises(
+        ValueError, match="^X must hold categories that are numbers or texts, got dates in column 'day'"
+    ):
         REBELClassifier(n_estimators=2).fit(table, [0, 1, 2] * 10)
     table = pa.table({"day": table.column("day").cast("string").dictionary_encode()})
     assert REBELClassifier(n_estimators=2).fit(table, [0, 1, 2] * 10).score(table, [0, 1, 2] * 10) == 1
 
 
-@pytest.mark.parametrize("change", [
-    {"position": 9}, {"position": -1}, {"position": "0"}, {"added": 2}, {"added": -1}, {"added": "many"},
-    {"values": {"dtype": "<U1", "values": ["a"]}}, {"values": {"dtype": "object", "values": [None, 1]}},
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"position": 9},
+        {"position": -1},
+        {"position": "0"},
+        {"added": 2},
+        {"added": -1},
+        {"added": "many"},
+        {"values": {"dtype": "<U1", "values": ["a"]}},
+        {"values": {"dtype": "object", "values": [None, 1]}},
+    ],
+)
 def test_files_whose_categories_do_not_fit_are_refused(change, tmp_path):
     X, y = birds(60)
     save(REBELClassifier(n_estimators=2).fit(X[["habitat", "weight"]], y), tmp_path / "m")
@@ -358,7 +400,11 @@ def test_values_stand_by_how_frequent_they_are():
         listed = learnt(pd.DataFrame({"v": cells}), np.arange(len(cells)) % 2)[0].columns[0].values
         assert listed == tuple(f"v{k}" for k in range(n))
     weight = np.array([5.0, 1.0, 3.0])
-    assert learnt(pd.DataFrame({"v": ["a", "b", "c"]}), np.arange(3) % 2, weight)[0].columns[0].values == ("b", "c", "a")
+    assert learnt(pd.DataFrame({"v": ["a", "b", "c"]}), np.arange(3) % 2, weight)[0].columns[0].values == (
+        "b",
+        "c",
+        "a",
+    )
     truth = pd.DataFrame({"v": pd.Categorical(np.arange(9) > 6)})
     assert learnt(truth, np.arange(9) % 2)[0].columns[0].values == (False, True)
     assert learnt(pd.DataFrame({"v": pd.Categorical([None] * 3, ["a"])}), np.arange(3) % 2)[0].columns[0].values == ()
@@ -416,7 +462,9 @@ def test_a_column_that_is_missing_everywhere(tmp_path):
     X = X[["weight", "habitat"]].assign(nothing=pd.Categorical([None] * 60, categories=["a", "b"]))
     model = REBELClassifier(n_estimators=3).fit(X, y)
     save(model, tmp_path / "m")
-    expected = REBELClassifier(n_estimators=3).fit(X[["weight", "habitat"]], y).decision_function(X[["weight", "habitat"]])
+    expected = (
+        REBELClassifier(n_estimators=3).fit(X[["weight", "habitat"]], y).decision_function(X[["weight", "habitat"]])
+    )
     for fitted in (model, load(tmp_path / "m")):
         np.testing.assert_array_equal(fitted.decision_function(X), expected)
         np.testing.assert_array_equal(fitted.decision_function(X.assign(nothing="a")), expected)
@@ -451,10 +499,14 @@ def test_rounds_go_on_with_fewer_values_and_other_rows():
     np.testing.assert_array_equal(list(model.staged_decision_function(X))[3], scores)
 
 
-@pytest.mark.parametrize(("values", "got"), [([1, 2**70], "1180591620717411303424"), ([1.0, np.inf], "inf"), ([1, 10**5000], "more digits")])
+@pytest.mark.parametrize(
+    ("values", "got"), [([1, 2**70], "1180591620717411303424"), ([1.0, np.inf], "inf"), ([1, 10**5000], "more digits")]
+)
 def test_values_that_a_file_cannot_keep_are_refused_by_fit(values, got):
     X = pd.DataFrame({"ring": pd.Categorical([values[k % 2] for k in range(40)])})
-    with pytest.raises(ValueError, match=rf"^X must hold categories .*{got}.* in column 'ring'.*rename_categories\(str\)\.$"):
+    with pytest.raises(
+        ValueError, match=rf"^X must hold categories .*{got}.* in column 'ring'.*rename_categories\(str\)\.$"
+    ):
         REBELClassifier(n_estimators=2).fit(X, np.arange(40) % 2)
 
 
@@ -462,8 +514,10 @@ def test_values_that_a_file_cannot_keep_are_refused_by_fit(values, got):
 def of_texts(kind, rng, n):
     """Texts: another one in each row, in every second row, or some that occur more or less often."""
     numbers = {
-        "unique": lambda: rng.permutation(n), "half": lambda: np.where(np.arange(n) % 2, np.arange(n), rng.integers(0, 25, n) * 2),
-        "pairs": lambda: rng.integers(0, n, n), "tens": lambda: rng.integers(0, n // 10, n),
+        "unique": lambda: rng.permutation(n),
+        "half": lambda: np.where(np.arange(n) % 2, np.arange(n), rng.integers(0, 25, n) * 2),
+        "pairs": lambda: rng.integers(0, n, n),
+        "tens": lambda: rng.integers(0, n // 10, n),
         "rare": lambda: np.minimum(rng.zipf(1.5, n), 10**6),
     }
     return [f"k{k:06d}" for k in numbers[kind]()]
@@ -515,7 +569,10 @@ def test_of_values_of_one_row_nothing_is_learnt(beside, monkeypatch):
 def test_a_row_of_nearly_no_weight_is_told_and_tells_nothing():
     """Neither the turns of the others nor their codes change."""
     rng, n = np.random.default_rng(0), 600
-    X, y = pd.DataFrame({"town": [f"t{k}" for k in rng.integers(0, 40, n)], "age": rng.normal(size=n)}), rng.integers(0, 3, n)
+    X, y = (
+        pd.DataFrame({"town": [f"t{k}" for k in rng.integers(0, 40, n)], "age": rng.normal(size=n)}),
+        rng.integers(0, 3, n),
+    )
     weight = rng.uniform(0.5, 2, n)
     before = learnt(X, y, weight)[1]
     more = pd.concat([X, pd.DataFrame({"town": ["t3"], "age": [0.5]})], ignore_index=True)

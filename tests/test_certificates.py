@@ -38,7 +38,11 @@ def problem(seed, K=None, n=None):
 
 
 # -- REBEL's loss ------------------------------------------------------------------------------------------------------
-@given(seed=st.integers(0, 10**6), F=st.sampled_from(["exponential", "logistic", "squared"]), offset=st.sampled_from(["tight", "paper"]))
+@given(
+    seed=st.integers(0, 10**6),
+    F=st.sampled_from(["exponential", "logistic", "squared"]),
+    offset=st.sampled_from(["tight", "paper"]),
+)
 @settings(max_examples=300, deadline=None)
 def test_the_loss_is_above_the_cost_of_the_decision(seed, F, offset):
     """With the tight offset, too, by two terms: c+_k F(H_k) + max c F(-H_m) >= 2 c+_k where H_k >= H_m, m the cheapest."""
@@ -84,9 +88,12 @@ def test_the_loss_is_below_its_bound_after_every_round(seed):
     X, y, cost, weights = problem(seed)
     rng = np.random.default_rng(seed)
     options = {
-        "n_estimators": 12, "offset": rng.choice(["tight", "paper"]), "learning_rate": rng.choice([0.1, 0.5, 1.0]),
-        "smoothing": rng.choice([0.0, 1e-3, 0.3]), "fit_intercept": bool(rng.integers(2)),
-    }  # fmt: skip
+        "n_estimators": 12,
+        "offset": rng.choice(["tight", "paper"]),
+        "learning_rate": rng.choice([0.1, 0.5, 1.0]),
+        "smoothing": rng.choice([0.0, 1e-3, 0.3]),
+        "fit_intercept": bool(rng.integers(2)),
+    }
     kind, more = [
         (REBELClassifier, {"max_depth": 3}),
         (REBELClassifier, {"weak_learner": "stump", "fit_intercept": "each round"}),
@@ -94,10 +101,19 @@ def test_the_loss_is_below_its_bound_after_every_round(seed):
         (LocalizedSimilaritiesClassifier, {"response": "sign"}),
     ][rng.integers(4)]
     model = kind(cost, **{**options, **more}).fit(X, y, sample_weight=weights)
-    constant = np.average((cost[y].sum(axis=1) - (len(cost) - 1) * cost[y].max(axis=1)), weights=weights) if options["offset"] == "paper" else 0.0
+    constant = (
+        np.average((cost[y].sum(axis=1) - (len(cost) - 1) * cost[y].max(axis=1)), weights=weights)
+        if options["offset"] == "paper"
+        else 0.0
+    )
     bound = constant + (model.train_loss_[0] - constant) * np.cumprod([1.0, *map(kept_share, model.edges_)])
     assert np.all(model.train_loss_ <= bound * (1 + ROUNDING) + ROUNDING)
-    assert model.certificate_.value == model.train_risk_[-1] <= model.certificate_.bound == pytest.approx(bound[-1], rel=1e-9)
+    assert (
+        model.certificate_.value
+        == model.train_risk_[-1]
+        <= model.certificate_.bound
+        == pytest.approx(bound[-1], rel=1e-9)
+    )
 
 
 def test_a_stump_that_is_all_right_is_not_said_to_leave_nothing():
@@ -171,11 +187,24 @@ def optimum(F, A, y, loss, penalty, start, low=0.0, most=np.inf):
     start = start.ravel()
     if np.isfinite(most):
         bounded = {"type": "ineq", "fun": lambda w: most - w.sum(), "jac": lambda w: -np.ones_like(w)}
-        found = minimize(function, start, jac=True, method="SLSQP", bounds=[(low, None)] * M * K, constraints=[bounded],
-                         options={"ftol": 1e-13, "maxiter": 1000})  # fmt: skip
+        found = minimize(
+            function,
+            start,
+            jac=True,
+            method="SLSQP",
+            bounds=[(low, None)] * M * K,
+            constraints=[bounded],
+            options={"ftol": 1e-13, "maxiter": 1000},
+        )
     else:
-        found = minimize(function, start, jac=True, method="L-BFGS-B", bounds=[(low, None)] * M * K,
-                         options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 20000, "maxfun": 40000, "maxcor": 50})  # fmt: skip
+        found = minimize(
+            function,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(low, None)] * M * K,
+            options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 20000, "maxfun": 40000, "maxcor": 50},
+        )
     return found.fun
 
 
@@ -217,16 +246,22 @@ def test_the_optimum_is_between_value_and_bound(kind, nu, loss):
 def test_many_rounds_close_the_gap():
     X, y, cost, weights = problem(3, 3, 30)
     for penalty in ("l1", "constraint"):
-        model = MultiBoostClassifier(cost, penalty=penalty, bound=3.0, nu=0.03, n_estimators=300).fit(X, y, sample_weight=weights)
+        model = MultiBoostClassifier(cost, penalty=penalty, bound=3.0, nu=0.03, n_estimators=300).fit(
+            X, y, sample_weight=weights
+        )
         assert model.n_iter_ < 300 and model.certificate_.bound - model.certificate_.value < 2e-3
 
 
 # -- fits that end otherwise -------------------------------------------------------------------------------------------
 METHODS = [
-    REBELClassifier(n_estimators=6), LocalizedSimilaritiesClassifier(n_estimators=6), MCBoostClassifier(n_estimators=6),
-    StagewiseMCBoostClassifier(n_estimators=6), MultiBoostClassifier(n_estimators=6),
-    MultiBoostClassifier(n_estimators=6, penalty="l2", loss="exponential"), StructBoostClassifier(n_estimators=6),
-]  # fmt: skip
+    REBELClassifier(n_estimators=6),
+    LocalizedSimilaritiesClassifier(n_estimators=6),
+    MCBoostClassifier(n_estimators=6),
+    StagewiseMCBoostClassifier(n_estimators=6),
+    MultiBoostClassifier(n_estimators=6),
+    MultiBoostClassifier(n_estimators=6, penalty="l2", loss="exponential"),
+    StructBoostClassifier(n_estimators=6),
+]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -92,31 +92,45 @@ def test_every_method(name, path, tmp_path, monkeypatch):
     for options in ({}, {"early_stopping": True, "validation_fraction": 0.3, "random_state": 0}):
         assert_survives(
             lambda path: MAKERS[name](**options).fit(X[:120], Y[:120], checkpoint=path),
-            path, tmp_path, monkeypatch, (0.6,),
-        )  # fmt: skip
+            path,
+            tmp_path,
+            monkeypatch,
+            (0.6,),
+        )
 
 
 @pytest.mark.parametrize(
     ("options", "given"),
     [
-        ({}, {}), ({"n_jobs": 2}, {"groups": np.arange(300) // 4}), ({}, {"cost": OF_ROWS}), ({"cv": 1}, {}),
-        ({"pool": False}, {"sample_weight": np.arange(300) % 4}), ({"surrogate": "exponential"}, {}),
-        ({"surrogate": "coupled", "subsample": 0.7}, {}), ({"cv": KFold(3)}, {}),
+        ({}, {}),
+        ({"n_jobs": 2}, {"groups": np.arange(300) // 4}),
+        ({}, {"cost": OF_ROWS}),
+        ({"cv": 1}, {}),
+        ({"pool": False}, {"sample_weight": np.arange(300) % 4}),
+        ({"surrogate": "exponential"}, {}),
+        ({"surrogate": "coupled", "subsample": 0.7}, {}),
+        ({"cv": KFold(3)}, {}),
     ],
-)  # fmt: skip
+)
 def test_the_flagship(options, given, path, tmp_path, monkeypatch):
     options = {"n_estimators": 8, "random_state": 3, "max_leaf_nodes": 8, **options}
     assert_survives(
         lambda path: MinRiskClassifier(**options).fit(X, Y, checkpoint=path, **given),
-        path, tmp_path, monkeypatch, (0.3, 0.9),
-    )  # fmt: skip
+        path,
+        tmp_path,
+        monkeypatch,
+        (0.3, 0.9),
+    )
 
 
 def test_too_few_rows_to_leave_any_out(path, tmp_path, monkeypatch):
     assert_survives(
         lambda path: MinRiskClassifier(random_state=0).fit([[0.0], [1.0], [2.0]], [0, 1, 2], checkpoint=path),
-        path, tmp_path, monkeypatch, (1.0,),
-    )  # fmt: skip
+        path,
+        tmp_path,
+        monkeypatch,
+        (1.0,),
+    )
 
 
 def test_rounds_of_early_stopping_end_where_they_did(path, tmp_path, monkeypatch):
@@ -127,8 +141,11 @@ def test_rounds_of_early_stopping_end_where_they_did(path, tmp_path, monkeypatch
     )
     assert_survives(
         lambda path: REBELClassifier(**options).fit(X[:200], Y[:200], eval_set=(X[200:], Y[200:]), checkpoint=path),
-        path, tmp_path, monkeypatch, (0.5, 1.0),
-    )  # fmt: skip
+        path,
+        tmp_path,
+        monkeypatch,
+        (0.5, 1.0),
+    )
 
 
 def test_warm_starts(path, tmp_path, monkeypatch):
@@ -144,7 +161,8 @@ def test_warm_starts(path, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("options", "given"), [({}, {}), ({"cv": 1}, {}), ({"pool": False}, {"cost": OF_ROWS}), ({"surrogate": "coupled"}, {})]
+    ("options", "given"),
+    [({}, {}), ({"cv": 1}, {}), ({"pool": False}, {"cost": OF_ROWS}), ({"surrogate": "coupled"}, {})],
 )
 def test_more_rounds_of_the_flagship_are_those_of_one_longer_fit(options, given, tmp_path, monkeypatch):
     options, made, boost = {"random_state": 3, **options}, [], plain.boost
@@ -164,7 +182,9 @@ def test_more_rounds_of_the_flagship_are_those_of_one_longer_fit(options, given,
             rounds.append(sum(made))
         assert content(model, tmp_path) == content(one, tmp_path)
         assert rounds[0] < 0.9 * rounds[1] or n_estimators == 6
-    with pytest.raises(ValueError, match="warm_start goes on with the same fit, got other rows: set warm_start=False to"):
+    with pytest.raises(
+        ValueError, match="warm_start goes on with the same fit, got other rows: set warm_start=False to"
+    ):
         model.fit(X + 1.0, Y, **given)
     assert content(pickle.loads(pickle.dumps(model)).fit(X, Y, **given), tmp_path) == content(one, tmp_path)
     model.set_params(warm_start=False).fit(X[:200], Y[:200])
@@ -257,7 +277,9 @@ def test_without_a_seed_the_one_that_was_drawn_comes_again(path, tmp_path, monke
     fit = lambda path: MinRiskClassifier(n_estimators=6).fit(X, Y, checkpoint=path)  # noqa: E731
     with pytest.raises(Killed):
         killed(fit, path, 20, monkeypatch)
-    seed = json.loads(path.read_bytes()[len(checkpoint.BEGINNING) + 40 :].split(b"\n")[0].split(b', "runs"')[0] + b"}")["seed"]
+    seed = json.loads(path.read_bytes()[len(checkpoint.BEGINNING) + 40 :].split(b"\n")[0].split(b', "runs"')[0] + b"}")[
+        "seed"
+    ]
     model = fit(path)
     assert model._seed == seed
     again = MinRiskClassifier(n_estimators=6, random_state=0)
@@ -275,14 +297,18 @@ def test_what_differs_is_refused_and_named(path, tmp_path, monkeypatch):
     before, other = path.read_bytes(), X.copy()
     other[7, 2] += 1e-9
     for what, given in (
-        ("rows", {"X": other}), ("rows", {"X": X.astype(np.float32)}),
+        ("rows", {"X": other}),
+        ("rows", {"X": X.astype(np.float32)}),
         ("labels, weights, costs or groups", {"Y": np.roll(Y, 1)}),
         ("labels, weights, costs or groups", {"cost": [[0, 1, 2], [1, 0, 1], [1, 1, 0]]}),
         ("labels, weights, costs or groups", {"sample_weight": np.arange(300) + 1.0}),
         ("labels, weights, costs or groups", {"groups": np.arange(300) // 2}),
-        ("n_estimators", {"n_estimators": 6}), ("parameters", {"max_leaf_nodes": 6}), ("parameters", {"make": REBELClassifier}),
-        ("random_state", {"random_state": 2}), ("eval_set", {"eval_set": (X, Y)}),
-    ):  # fmt: skip
+        ("n_estimators", {"n_estimators": 6}),
+        ("parameters", {"max_leaf_nodes": 6}),
+        ("parameters", {"make": REBELClassifier}),
+        ("random_state", {"random_state": 2}),
+        ("eval_set", {"eval_set": (X, Y)}),
+    ):
         with pytest.raises(ValueError, match=f"is a checkpoint of a fit with other {what}: give the same as there, or"):
             fit(**given)
         assert path.read_bytes() == before
@@ -448,11 +474,15 @@ def test_what_has_no_end_is_refused(tmp_path):
 
 def test_headers_of_strangers_are_refused(path):
     for header in (
-        b"[]", b"{}", b"[" * 100_000, b'{"hashes": 3, "seed": 1, "runs": {}}', b'{"hashes": {}, "seed": -1, "runs": {}}',
+        b"[]",
+        b"{}",
+        b"[" * 100_000,
+        b'{"hashes": 3, "seed": 1, "runs": {}}',
+        b'{"hashes": {}, "seed": -1, "runs": {}}',
         b'{"hashes": {}, "seed": 1, "runs": {"a": {"b": ["<f8", [1e9]]}}}',
         b'{"hashes": {}, "seed": 1, "runs": {"a": {"b": ["|O", [1]]}}}',
         b'{"hashes": {}, "seed": 1, "runs": {"a": {"b": ["<f8", [99999999999999999999999]]}}}',
-    ):  # fmt: skip
+    ):
         rest = struct.pack("<Q", len(header)) + header
         path.write_bytes(checkpoint.BEGINNING + sha256(rest).digest() + rest)
         with pytest.raises(ValueError, match=REFUSED):

@@ -88,13 +88,17 @@ def assert_same(estimator, X, y, tmp_path, ks=(1, 3, 7), weight=None, **given):
 
 
 # -- the same bytes ----------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("estimator", [
-    MinRiskClassifier(n_estimators=20, random_state=0),
-    MinRiskClassifier(COST, n_estimators=20, random_state=0, surrogate="gll", binning="uniform", max_bins=20),
-    REBELClassifier(COST, n_estimators=8, random_state=0, early_stopping=True, subsample=0.7),
-    BAdaCostClassifier(COST, n_estimators=4, random_state=0),
-    GentleBoostClassifier(n_estimators=4),
-], ids=lambda e: type(e).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        MinRiskClassifier(n_estimators=20, random_state=0),
+        MinRiskClassifier(COST, n_estimators=20, random_state=0, surrogate="gll", binning="uniform", max_bins=20),
+        REBELClassifier(COST, n_estimators=8, random_state=0, early_stopping=True, subsample=0.7),
+        BAdaCostClassifier(COST, n_estimators=4, random_state=0),
+        GentleBoostClassifier(n_estimators=4),
+    ],
+    ids=lambda e: type(e).__name__,
+)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_models_are_those_of_one_array(estimator, dtype, tmp_path):
     X, y = made(dtype=dtype)
@@ -161,7 +165,11 @@ def test_chunks_of_several_types_are_one_array(tmp_path):
     X, y = made(values=5, missing=0.0)
     names = np.array(["a", "bbb", "cc"])[y]
     model = MinRiskClassifier(n_estimators=10, random_state=0)
-    parts = [(X[:100].astype(np.int64), names[:100].tolist()), (X[:0], names[:0]), (X[100:].astype(np.float32), names[100:])]
+    parts = [
+        (X[:100].astype(np.int64), names[:100].tolist()),
+        (X[:0], names[:0]),
+        (X[100:].astype(np.float32), names[100:]),
+    ]
     one = clone(model).fit(np.concatenate([parts[0][0], parts[2][0]]), names)
     assert saved(clone(model).fit(Chunks(lambda: parts)), tmp_path) == saved(one, tmp_path)
 
@@ -257,7 +265,9 @@ def test_a_file_of_bins_is_written_and_gone(tmp_path, monkeypatch):
     shapes = []
     monkeypatch.setattr(row_blocks, "in_file", lambda folder, *a: shapes.append((folder, a[0])) or in_file(folder, *a))
     MinRiskClassifier(n_estimators=5, random_state=0).fit(Chunks(in_chunks(X, y, 3), bins_in=tmp_path))
-    assert shapes[0] == (tmp_path, (6, 240)) and max(n for _, (n, _) in shapes) > 6  # linear features stand behind these
+    assert (
+        shapes[0] == (tmp_path, (6, 240)) and max(n for _, (n, _) in shapes) > 6
+    )  # linear features stand behind these
     assert list(tmp_path.iterdir()) == []
 
 
@@ -325,21 +335,27 @@ def test_one_weight_for_all_rows_of_a_chunk(tmp_path):
 X_SMALL, Y_SMALL = made(n=60)
 
 
-@pytest.mark.parametrize(("chunks", "message"), [
-    (lambda: [X_SMALL], r"each chunk must be \(X, y\) or \(X, y, sample_weight\)"),
-    (lambda: 3, "must give an iterable of chunks, got int"),
-    (lambda: [], "the chunks hold no rows"),
-    (lambda: [(X_SMALL, Y_SMALL), (X_SMALL[:, :3], Y_SMALL)], "3 features, but"),
-    (lambda: [(X_SMALL, Y_SMALL[:-1])], "inconsistent numbers of samples"),
-    (lambda: [(X_SMALL, Y_SMALL), (X_SMALL, Y_SMALL.astype(str))], "numbers or texts, got both"),
-    (lambda: [(X_SMALL, Y_SMALL), (X_SMALL, Y_SMALL, Y_SMALL)], "sample weights must come with all chunks"),
-    (lambda: [(X_SMALL, Y_SMALL, np.ones(59)), (X_SMALL, Y_SMALL, np.ones(61))], "got 59 for the 60 rows of chunk 0"),
-    (lambda: [(np.where(X_SMALL > 1, np.inf, X_SMALL), Y_SMALL)], "infinity|finite"),
-    (lambda: [(X_SMALL, np.zeros(60))], "at least two classes"),
-    (lambda: [(__import__("scipy.sparse").sparse.csr_array(X_SMALL), Y_SMALL)], "sparse matrix"),
-    (lambda: [(pd.DataFrame({"a": pd.Categorical(["u", "v"])}), [0, 1])], "got categories in column 'a'"),
-    (lambda: [(pd.DataFrame({"a": ["u", "v"]}), [0, 1])], "got categories in column 'a'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("chunks", "message"),
+    [
+        (lambda: [X_SMALL], r"each chunk must be \(X, y\) or \(X, y, sample_weight\)"),
+        (lambda: 3, "must give an iterable of chunks, got int"),
+        (lambda: [], "the chunks hold no rows"),
+        (lambda: [(X_SMALL, Y_SMALL), (X_SMALL[:, :3], Y_SMALL)], "3 features, but"),
+        (lambda: [(X_SMALL, Y_SMALL[:-1])], "inconsistent numbers of samples"),
+        (lambda: [(X_SMALL, Y_SMALL), (X_SMALL, Y_SMALL.astype(str))], "numbers or texts, got both"),
+        (lambda: [(X_SMALL, Y_SMALL), (X_SMALL, Y_SMALL, Y_SMALL)], "sample weights must come with all chunks"),
+        (
+            lambda: [(X_SMALL, Y_SMALL, np.ones(59)), (X_SMALL, Y_SMALL, np.ones(61))],
+            "got 59 for the 60 rows of chunk 0",
+        ),
+        (lambda: [(np.where(X_SMALL > 1, np.inf, X_SMALL), Y_SMALL)], "infinity|finite"),
+        (lambda: [(X_SMALL, np.zeros(60))], "at least two classes"),
+        (lambda: [(__import__("scipy.sparse").sparse.csr_array(X_SMALL), Y_SMALL)], "sparse matrix"),
+        (lambda: [(pd.DataFrame({"a": pd.Categorical(["u", "v"])}), [0, 1])], "got categories in column 'a'"),
+        (lambda: [(pd.DataFrame({"a": ["u", "v"]}), [0, 1])], "got categories in column 'a'"),
+    ],
+)
 def test_chunks_that_cannot_be_used(chunks, message):
     with pytest.raises((ValueError, TypeError), match=message):
         REBELClassifier(n_estimators=2).fit(Chunks(chunks))
@@ -413,7 +429,9 @@ def test_several_files_are_one_table(kind, tmp_path):
         fit(*parts, "--target", "kind", "--drop", "u", "--out", tmp_path / "filed", "--bins-in", tmp_path)
         assert (tmp_path / "one").read_bytes() == (tmp_path / "filed").read_bytes()
     else:
-        assert "is for Parquet files" in fit(*parts, "--target", "kind", "--out", tmp_path / "no", "--bins-in", tmp_path, code=2)
+        assert "is for Parquet files" in fit(
+            *parts, "--target", "kind", "--out", tmp_path / "no", "--bins-in", tmp_path, code=2
+        )
 
 
 def test_files_with_words_are_read_at_once(tmp_path):
@@ -458,9 +476,11 @@ def changing(change):
 
 def reversed_rows(column):
     """One column of the third chunk, or all, from the last row to the first."""
+
     def change(*rows):
         *columns, number = rows
         return tuple(own[::-1] if number == 2 and column in (j, "all") else own for j, own in enumerate(columns))
+
     return change
 
 
@@ -468,7 +488,9 @@ def reversed_rows(column):
 @pytest.mark.parametrize("estimator", [MinRiskClassifier(n_estimators=3), REBELClassifier(n_estimators=3)], ids=str)
 def test_chunks_that_change_are_refused(estimator, column, monkeypatch):
     monkeypatch.setattr("minrisk.inputs.KEPT_VALUES", 100)
-    with pytest.raises(ValueError, match=r"same whenever they are read: chunk 2 \(rows 200 to 299\) now holds others, or in"):
+    with pytest.raises(
+        ValueError, match=r"same whenever they are read: chunk 2 \(rows 200 to 299\) now holds others, or in"
+    ):
         clone(estimator).fit(Chunks(changing(reversed_rows(column))))
 
 
@@ -483,10 +505,15 @@ def test_chunks_may_be_divided_otherwise(monkeypatch):
         readings.append(0)
         cuts = [0, *np.sort(rng.integers(0, 500, 4)), 500]
         for a, b in itertools.pairwise(cuts):
-            yield X[a:b].astype([float, np.float32, int][(a + len(readings)) % 3]), y[a:b].astype([int, np.uint8][a % 2])
+            yield (
+                X[a:b].astype([float, np.float32, int][(a + len(readings)) % 3]),
+                y[a:b].astype([int, np.uint8][a % 2]),
+            )
 
     model = REBELClassifier(n_estimators=3).fit(Chunks(made))
-    np.testing.assert_array_equal(model.decision_function(X), REBELClassifier(n_estimators=3).fit(X, y).decision_function(X))
+    np.testing.assert_array_equal(
+        model.decision_function(X), REBELClassifier(n_estimators=3).fit(X, y).decision_function(X)
+    )
     assert len(readings) > 2
 
 

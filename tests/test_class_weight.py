@@ -62,10 +62,20 @@ def test_the_model_is_that_of_the_weights_handed_over(algorithm, weighted, class
     assert content(model, tmp_path) != content(without, tmp_path)
 
 
-@pytest.mark.parametrize("algorithm", [
-    REBELClassifier, StagewiseMCBoostClassifier, MultiBoostClassifier, PIBoostClassifier, AdaBoostMHClassifier, GentleBoostClassifier,
-    AdaBoostECCClassifier, AdaBoostMOClassifier, AdaBoostSIPClassifier,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        REBELClassifier,
+        StagewiseMCBoostClassifier,
+        MultiBoostClassifier,
+        PIBoostClassifier,
+        AdaBoostMHClassifier,
+        GentleBoostClassifier,
+        AdaBoostECCClassifier,
+        AdaBoostMOClassifier,
+        AdaBoostSIPClassifier,
+    ],
+)
 def test_balanced_weights_are_balanced_costs(algorithm, uneven):
     """Where a row's weight and its costs are one factor of its loss; 256 bins hold all values here, whatever the weights."""
     X, y = uneven
@@ -111,9 +121,16 @@ def test_factors_are_those_of_scikit_learn(weights):
 
 
 # -- labels and values ----------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("class_weight", "expected"), [
-    ({"a": 2, "b": 3}, [2, 3]), ({"b": 3, "a": 2}, [2, 3]), ({"b": 3}, [1, 3]), ({}, [1, 1]), ({"b": 3, "a": 2, "c": 5}, [2, 3]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("class_weight", "expected"),
+    [
+        ({"a": 2, "b": 3}, [2, 3]),
+        ({"b": 3, "a": 2}, [2, 3]),
+        ({"b": 3}, [1, 3]),
+        ({}, [1, 1]),
+        ({"b": 3, "a": 2, "c": 5}, [2, 3]),
+    ],
+)
 def test_labels_that_are_named_or_not(class_weight, expected):
     y = np.array(["a", "b"])
     assert stated_factors(class_weight, y, np.ones(2, dtype=bool)).tolist() == expected
@@ -122,7 +139,10 @@ def test_labels_that_are_named_or_not(class_weight, expected):
 
 def test_labels_that_seem_to_be_meant_otherwise_are_refused(uneven):
     X, y = uneven
-    with pytest.raises(ValueError, match=r"^class_weight must name classes of y, got \[7\], and nothing for \[1, 2\]: correct the labels\.$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^class_weight must name classes of y, got \[7\], and nothing for \[1, 2\]: correct the labels\.$",
+    ):
         REBELClassifier(class_weight={0: 1, 7: 2}).fit(X, y)
     with pytest.raises(ValueError, match="not in class_weight"):
         compute_class_weight({0: 1, 7: 2}, classes=np.unique(y), y=y)
@@ -130,17 +150,23 @@ def test_labels_that_seem_to_be_meant_otherwise_are_refused(uneven):
     assert list(small(REBELClassifier, class_weight={0: 1, 1: 4, 7: 2}).fit(X, y, counted).classes_) == [0, 1]
 
 
-@pytest.mark.parametrize("wrong", [
-    "balance", {0: 0}, {0: -1}, {0: np.nan}, {0: np.inf}, {0: "2"}, {0: True}, 2.0, [1, 2, 3], [{0: 1}], np.ones(3),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong",
+    ["balance", {0: 0}, {0: -1}, {0: np.nan}, {0: np.inf}, {0: "2"}, {0: True}, 2.0, [1, 2, 3], [{0: 1}], np.ones(3)],
+)
 def test_other_values_are_refused(wrong, uneven):
-    with pytest.raises(ValueError, match="class_weight must be 'balanced', a mapping from labels to numbers above 0, or None, got "):
+    with pytest.raises(
+        ValueError, match="class_weight must be 'balanced', a mapping from labels to numbers above 0, or None, got "
+    ):
         REBELClassifier(class_weight=wrong).fit(*uneven)
 
 
 def test_a_common_factor_changes_nothing(uneven):
     X, y = uneven
-    alike = [small(REBELClassifier, class_weight=dict.fromkeys(range(3), value)).fit(X, y) for value in (1.0, 1e300, 1e-300, 3)]
+    alike = [
+        small(REBELClassifier, class_weight=dict.fromkeys(range(3), value)).fit(X, y)
+        for value in (1.0, 1e300, 1e-300, 3)
+    ]
     for model in alike[1:]:
         np.testing.assert_array_equal(model.decision_function(X), alike[0].decision_function(X))
 
@@ -187,8 +213,15 @@ def test_shares_of_categories_see_the_weights(tmp_path):
 def test_a_warm_start_weighs_the_rows_that_it_is_given(uneven):
     X, y = uneven
     weight = compute_sample_weight("balanced", y)
-    by_class = REBELClassifier(n_estimators=3, warm_start=True, class_weight="balanced").fit(X, y).set_params(n_estimators=6).fit(X, y)
-    by_row = REBELClassifier(n_estimators=3, warm_start=True).fit(X, y, weight).set_params(n_estimators=6).fit(X, y, weight)
+    by_class = (
+        REBELClassifier(n_estimators=3, warm_start=True, class_weight="balanced")
+        .fit(X, y)
+        .set_params(n_estimators=6)
+        .fit(X, y)
+    )
+    by_row = (
+        REBELClassifier(n_estimators=3, warm_start=True).fit(X, y, weight).set_params(n_estimators=6).fit(X, y, weight)
+    )
     np.testing.assert_array_equal(by_class.decision_function(X), by_row.decision_function(X))
     at_once = REBELClassifier(n_estimators=6, class_weight="balanced").fit(X, y)
     np.testing.assert_array_equal(by_class.decision_function(X), at_once.decision_function(X))
@@ -216,7 +249,9 @@ def test_the_parameter_stays_as_it_was_given_and_no_file_has_it(uneven, tmp_path
 def test_a_search_over_class_weights(uneven):
     X, y = uneven
     grid = {"class_weight": [None, "balanced", MAPPING]}
-    search = GridSearchCV(REBELClassifier(n_estimators=10, max_depth=1), grid, cv=2, scoring="balanced_accuracy", error_score="raise")
+    search = GridSearchCV(
+        REBELClassifier(n_estimators=10, max_depth=1), grid, cv=2, scoring="balanced_accuracy", error_score="raise"
+    )
     scores = search.fit(X[:, :2], y).cv_results_["mean_test_score"]
     assert scores[1] > scores[0]
 

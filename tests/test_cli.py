@@ -49,18 +49,47 @@ def folder(tmp_path_factory):
     test[["b", "a"]].to_csv(place / "new.csv", index=False)
     (place / "costs.csv").write_text(COSTS)
     train.assign(grade=train["grade"].map({"bad": 1, "fair": 2, "good": 3})).to_csv(place / "numbers.csv", index=False)
-    run("fit", place / "train.csv", "--target", "grade", "--drop", "id", "--costs", place / "costs.csv",
-        "--method", "rebel", "--n-estimators", 8, "--out", place / "grade.minrisk")
-    run("fit", place / "train.csv", "--target", "grade", "--drop", "id", "--costs", place / "costs.csv",
-        "--n-estimators", 8, "--out", place / "flagship.minrisk")
+    run(
+        "fit",
+        place / "train.csv",
+        "--target",
+        "grade",
+        "--drop",
+        "id",
+        "--costs",
+        place / "costs.csv",
+        "--method",
+        "rebel",
+        "--n-estimators",
+        8,
+        "--out",
+        place / "grade.minrisk",
+    )
+    run(
+        "fit",
+        place / "train.csv",
+        "--target",
+        "grade",
+        "--drop",
+        "id",
+        "--costs",
+        place / "costs.csv",
+        "--n-estimators",
+        8,
+        "--out",
+        place / "flagship.minrisk",
+    )
     bare = minrisk.REBELClassifier(n_estimators=2).fit(train[["a", "b"]].to_numpy(), train["grade"])
     minrisk.save(bare, place / "bare.minrisk")
     refer = [[0, 4, 9, 1], [3, 0, 1, 1], [2, 1, 0, 1]]
-    minrisk.save(minrisk.REBELClassifier(refer, n_estimators=2).fit(train[["a", "b"]], train["grade"]),
-                 place / "refer.minrisk")
+    minrisk.save(
+        minrisk.REBELClassifier(refer, n_estimators=2).fit(train[["a", "b"]], train["grade"]), place / "refer.minrisk"
+    )
     per_row = np.eye(3)[::-1][np.arange(90) % 3]
-    minrisk.save(minrisk.REBELClassifier(n_estimators=2).fit(train[["a", "b"]], train["grade"], cost=per_row),
-                 place / "per_row.minrisk")
+    minrisk.save(
+        minrisk.REBELClassifier(n_estimators=2).fit(train[["a", "b"]], train["grade"], cost=per_row),
+        place / "per_row.minrisk",
+    )
     return place
 
 
@@ -73,23 +102,84 @@ def test_help_and_version():
         assert "--help" in run(command, "--help")
 
 
-@pytest.mark.parametrize(("given", "expected"), [
-    (["--method", "rebel", "--max-depth", 2, "--learning-rate", 0.5, "--loss", "logistic", "--offset", "tight",
-      "--early-stopping"],
-     minrisk.REBELClassifier(max_depth=2, learning_rate=0.5, loss="logistic", offset="tight", early_stopping=True)),
-    (["--method", "rebel"], minrisk.REBELClassifier()),
-    (["--method", "similarities", "--scaling", "robust", "--response", "sign", "--n-candidates", 9, "--n-neighbors", 20],
-     minrisk.LocalizedSimilaritiesClassifier(scaling="robust", response="sign", n_candidates=9, n_neighbors=20)),
-    (["--method", "minrisk", "--max-depth", 2, "--learning-rate", 0.5, "--surrogate", "coupled", "--time-budget", 9],
-     minrisk.MinRiskClassifier(max_depth=2, learning_rate=0.5, surrogate="coupled", time_budget=9.0)),
-    ([], minrisk.MinRiskClassifier()),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (
+            [
+                "--method",
+                "rebel",
+                "--max-depth",
+                2,
+                "--learning-rate",
+                0.5,
+                "--loss",
+                "logistic",
+                "--offset",
+                "tight",
+                "--early-stopping",
+            ],
+            minrisk.REBELClassifier(
+                max_depth=2, learning_rate=0.5, loss="logistic", offset="tight", early_stopping=True
+            ),
+        ),
+        (["--method", "rebel"], minrisk.REBELClassifier()),
+        (
+            [
+                "--method",
+                "similarities",
+                "--scaling",
+                "robust",
+                "--response",
+                "sign",
+                "--n-candidates",
+                9,
+                "--n-neighbors",
+                20,
+            ],
+            minrisk.LocalizedSimilaritiesClassifier(scaling="robust", response="sign", n_candidates=9, n_neighbors=20),
+        ),
+        (
+            [
+                "--method",
+                "minrisk",
+                "--max-depth",
+                2,
+                "--learning-rate",
+                0.5,
+                "--surrogate",
+                "coupled",
+                "--time-budget",
+                9,
+            ],
+            minrisk.MinRiskClassifier(max_depth=2, learning_rate=0.5, surrogate="coupled", time_budget=9.0),
+        ),
+        ([], minrisk.MinRiskClassifier()),
+    ],
+)
 def test_fit_equals_the_estimator(folder, tmp_path, given, expected):
     frame, out = grades(), tmp_path / "m.minrisk"
     expected.set_params(cost=str(folder / "costs.csv"), n_estimators=7, random_state=3)
     expected.fit(frame[["a", "b"]], frame["grade"])
-    text = run("fit", folder / "train.csv", "--target", "grade", "--drop", "id", "--costs", folder / "costs.csv",
-               "--n-estimators", 7, "--seed", 3, "--n-jobs", 2, "--out", out, *given)
+    text = run(
+        "fit",
+        folder / "train.csv",
+        "--target",
+        "grade",
+        "--drop",
+        "id",
+        "--costs",
+        folder / "costs.csv",
+        "--n-estimators",
+        7,
+        "--seed",
+        3,
+        "--n-jobs",
+        2,
+        "--out",
+        out,
+        *given,
+    )
     expected.target_name_ = "grade"
     minrisk.save(expected, tmp_path / "expected.minrisk")
     assert out.read_bytes() == (tmp_path / "expected.minrisk").read_bytes()
@@ -101,8 +191,21 @@ def test_fit_equals_the_estimator(folder, tmp_path, given, expected):
 
 def test_fit_tells_the_cost_of_the_rows_left_out(folder, tmp_path, processor_clock):
     out = tmp_path / "m.minrisk"
-    facts = json.loads(run("fit", folder / "plain.csv", "--target", "grade", "--time-budget", 4, "--n-estimators", 9,
-                           "--out", out, "--json"))
+    facts = json.loads(
+        run(
+            "fit",
+            folder / "plain.csv",
+            "--target",
+            "grade",
+            "--time-budget",
+            4,
+            "--n-estimators",
+            9,
+            "--out",
+            out,
+            "--json",
+        )
+    )
     model = minrisk.load(out)
     tried = {row["surrogate"]: row["pooled_risk"] for row in model.selection_}
     assert len(tried) == 2 and facts["validation_risk"] == tried[model.surrogate_] == min(tried.values())
@@ -122,47 +225,116 @@ def test_defaults_in_the_help_are_those_of_the_estimators():
     parameters = {method: getattr(minrisk, name)().get_params() for method, name in ESTIMATORS.items()}
     options = [option for option in fit.params if isinstance(option, MethodOption)]
     assert {option.name for option in options} == {
-        "n_estimators", "max_depth", "learning_rate", "loss", "offset", "early_stopping", "surrogate", "time_budget",
-        "weak_learner", "decision", "variant", "descent", "gamma", "phi", "response", "scaling", "n_candidates",
-        "n_neighbors", "separators", "code", "decoding"}
+        "n_estimators",
+        "max_depth",
+        "learning_rate",
+        "loss",
+        "offset",
+        "early_stopping",
+        "surrogate",
+        "time_budget",
+        "weak_learner",
+        "decision",
+        "variant",
+        "descent",
+        "gamma",
+        "phi",
+        "response",
+        "scaling",
+        "n_candidates",
+        "n_neighbors",
+        "separators",
+        "code",
+        "decoding",
+    }
     for option in options:
         assert option.default is None  # what is not given is left to the estimator
         assert option.defaults == {m: known[option.name] for m, known in parameters.items() if option.name in known}
     assert {option.name: option.default for option in fit.params}["n_jobs"] == -1  # all cores; no part of the model
     words = " ".join(run("fit", "--help").split()).replace("- ", "-")  # lines may end within "adaboost-mh"
-    for told in ("[default: minrisk] --n", "[default: minrisk none, rebel 200, similarities 200, stagewise 500, multiboost 100, mcboost 100, piboost 100, badacost 200, adaboost-mh 200, gentleboost 200, adaboost-ecc 200, aoso-logitboost 200, gradboost 200, adaboost-mo 200, adaboost-sip 200, structboost 200; x>=1]",
-                 "[default: minrisk none, rebel 4, stagewise 3, multiboost 3, mcboost 3, piboost none, badacost 3, adaboost-mh 1, gentleboost 1, adaboost-ecc 1, aoso-logitboost 3, adaboost-mo 1, adaboost-sip 1, structboost 3; 1<=x<=64]",
-                 "[default: minrisk none, rebel 1.0, similarities 1.0, stagewise 0.5, mcboost 1.0, piboost 1.0, badacost 1.0, adaboost-mh 1.0, gentleboost 1.0, adaboost-ecc 1.0, aoso-logitboost 0.1, adaboost-mo 1.0, adaboost-sip 1.0; x>0]", "Only with --method minrisk. [default: auto]",
-                 "Only with --method rebel or similarities or stagewise or multiboost or mcboost. [default: rebel exponential,"):
+    for told in (
+        "[default: minrisk] --n",
+        "[default: minrisk none, rebel 200, similarities 200, stagewise 500, multiboost 100, mcboost 100, piboost 100, badacost 200, adaboost-mh 200, gentleboost 200, adaboost-ecc 200, aoso-logitboost 200, gradboost 200, adaboost-mo 200, adaboost-sip 200, structboost 200; x>=1]",
+        "[default: minrisk none, rebel 4, stagewise 3, multiboost 3, mcboost 3, piboost none, badacost 3, adaboost-mh 1, gentleboost 1, adaboost-ecc 1, aoso-logitboost 3, adaboost-mo 1, adaboost-sip 1, structboost 3; 1<=x<=64]",
+        "[default: minrisk none, rebel 1.0, similarities 1.0, stagewise 0.5, mcboost 1.0, piboost 1.0, badacost 1.0, adaboost-mh 1.0, gentleboost 1.0, adaboost-ecc 1.0, aoso-logitboost 0.1, adaboost-mo 1.0, adaboost-sip 1.0; x>0]",
+        "Only with --method minrisk. [default: auto]",
+        "Only with --method rebel or similarities or stagewise or multiboost or mcboost. [default: rebel exponential,",
+    ):
         assert told in words
 
 
 def test_choices_are_those_of_the_estimators():
     rules = {method: getattr(minrisk, name)._rules for method, name in ESTIMATORS.items()}
-    for name in ("surrogate", "loss", "offset", "weak_learner", "decision", "variant", "descent", "response", "scaling", "decoding"):
+    for name in (
+        "surrogate",
+        "loss",
+        "offset",
+        "weak_learner",
+        "decision",
+        "variant",
+        "descent",
+        "response",
+        "scaling",
+        "decoding",
+    ):
         option = next(option for option in fit.params if option.name == name)
-        assert set(option.type.choices) == {choice for method in option.defaults for choice in rules[method][name].options}
+        assert set(option.type.choices) == {
+            choice for method in option.defaults for choice in rules[method][name].options
+        }
 
 
-@pytest.mark.parametrize(("costs", "table"), [
-    (None, 1 - np.eye(3)), ("uniform", 1 - np.eye(3)), ("ordinal", [[0, 1, 2], [1, 0, 1], [2, 1, 0]]),
-    ("ordinal:2", [[0, 1, 4], [1, 0, 1], [4, 1, 0]]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("costs", "table"),
+    [
+        (None, 1 - np.eye(3)),
+        ("uniform", 1 - np.eye(3)),
+        ("ordinal", [[0, 1, 2], [1, 0, 1], [2, 1, 0]]),
+        ("ordinal:2", [[0, 1, 4], [1, 0, 1], [4, 1, 0]]),
+    ],
+)
 @pytest.mark.parametrize("method", ESTIMATORS)
 def test_costs_by_name(folder, tmp_path, costs, table, method):
     out = tmp_path / "m.minrisk"
     given = [] if costs is None else ["--costs", costs]
-    facts = json.loads(run("fit", folder / "numbers.csv", "--target", "grade", *given, "--n-estimators", 2,
-                           "--method", method, "--out", out, "--json"))
-    assert facts["classes"] == [1, 2, 3] and facts["rounds"] in ((1, 2) if method == "minrisk" else (2,)) and facts["bytes"] == out.stat().st_size
+    facts = json.loads(
+        run(
+            "fit",
+            folder / "numbers.csv",
+            "--target",
+            "grade",
+            *given,
+            "--n-estimators",
+            2,
+            "--method",
+            method,
+            "--out",
+            out,
+            "--json",
+        )
+    )
+    assert (
+        facts["classes"] == [1, 2, 3]
+        and facts["rounds"] in ((1, 2) if method == "minrisk" else (2,))
+        and facts["bytes"] == out.stat().st_size
+    )
     assert np.array_equal(minrisk.load(out).cost_, table)
 
 
 def test_costs_file_finds_labels_that_are_numbers(folder, tmp_path):
     (tmp_path / "c.csv").write_text("true,3,1,2\n1,5,0,5\n2,1,1,0\n3,0,1,1\n")
     out = tmp_path / "m.minrisk"
-    run("fit", folder / "numbers.csv", "--target", "grade", "--costs", tmp_path / "c.csv", "--n-estimators", 2,
-        "--out", out)
+    run(
+        "fit",
+        folder / "numbers.csv",
+        "--target",
+        "grade",
+        "--costs",
+        tmp_path / "c.csv",
+        "--n-estimators",
+        2,
+        "--out",
+        out,
+    )
     assert minrisk.load(out).cost_.values.tolist() == [[0, 5, 5], [1, 0, 1], [1, 1, 0]]
 
 
@@ -172,11 +344,24 @@ def test_classes_that_cost_nothing_count_for_nothing(folder, tmp_path, method, f
     own = {"bad": "0,4,9", "fair": "3,0,1", "good": "2,1,0"}
     lines = (f"{label},{'0,0,0' if label in free else own[label]}\n" for label in own)
     (tmp_path / "c.csv").write_text("true,bad,fair,good\n" + "".join(lines))
-    fitted = invoke("fit", folder / "plain.csv", "--target", "grade", "--costs", tmp_path / "c.csv", "--n-estimators", 3,
-                    "--method", method, "--out", tmp_path / "m.minrisk")
+    fitted = invoke(
+        "fit",
+        folder / "plain.csv",
+        "--target",
+        "grade",
+        "--costs",
+        tmp_path / "c.csv",
+        "--n-estimators",
+        3,
+        "--method",
+        method,
+        "--out",
+        tmp_path / "m.minrisk",
+    )
     assert fitted.exit_code == 0, fitted.output
     assert [line for line in fitted.stderr.splitlines() if line.startswith("minrisk: note: ")] == [
-        f"minrisk: note: the costs in {tmp_path / 'c.csv'} are all zero for {free}, which then count for nothing"]
+        f"minrisk: note: the costs in {tmp_path / 'c.csv'} are all zero for {free}, which then count for nothing"
+    ]
     judged = json.loads(run("evaluate", tmp_path / "m.minrisk", folder / "plain.csv", "--json"))
     decided = set(run("predict", tmp_path / "m.minrisk", folder / "new.csv").split()[1:])
     assert decided == {"bad"} and judged["risk"] == 0.0 if len(free) == 3 else len(decided) > 1
@@ -188,8 +373,22 @@ def test_classes_that_cost_nothing_count_for_nothing(folder, tmp_path, method, f
 def test_a_refer_decision_comes_through(folder, tmp_path, method):
     (tmp_path / "c.csv").write_text("true,bad,fair,good,ask me\nbad,0,40,90,1\nfair,30,0,40,1\ngood,20,10,0,1\n")
     out = tmp_path / "m.minrisk"
-    run("fit", folder / "plain.csv", "--target", "grade", "--costs", tmp_path / "c.csv", "--n-estimators", 1,
-        "--method", method, "--max-depth", 1, "--out", out)
+    run(
+        "fit",
+        folder / "plain.csv",
+        "--target",
+        "grade",
+        "--costs",
+        tmp_path / "c.csv",
+        "--n-estimators",
+        1,
+        "--method",
+        method,
+        "--max-depth",
+        1,
+        "--out",
+        out,
+    )
     decisions = set(run("predict", out, folder / "new.csv").split("\n")[1:-1])
     assert "ask me" in decisions <= {"bad", "fair", "good", "ask me"}
     assert "more decisions" in run("show", out)
@@ -216,8 +415,9 @@ def test_predict_decides_by_other_costs_and_says_how_sure_it_is(folder, tmp_path
     run("fit", folder / "plain.csv", "--target", "grade", "--n-estimators", 5, "--out", out)
     (tmp_path / "c.csv").write_text("true,bad,fair,good\nbad,0,1,1\nfair,1,0,1\ngood,50,50,0\n")
     model = minrisk.load(out)
-    frame = pd.read_csv(io.StringIO(run("predict", out, folder / "new.csv", "--costs", tmp_path / "c.csv",
-                                        "--probabilities")))  # fmt: skip
+    frame = pd.read_csv(
+        io.StringIO(run("predict", out, folder / "new.csv", "--costs", tmp_path / "c.csv", "--probabilities"))
+    )
     expected = model.predict(X, cost=minrisk.costs.read_cost(tmp_path / "c.csv"))
     assert frame["decision"].tolist() == expected.tolist() != model.predict(X).tolist()
     assert list(frame)[1:] == ["probability of bad", "probability of fair", "probability of good"]
@@ -230,22 +430,30 @@ def test_values_that_training_did_not_have_are_named(tmp_path):
     run("fit", tmp_path / "train.csv", "--target", "grade", "--categorical", "shade", "--out", tmp_path / "model")
     new = pd.DataFrame({"a": [1, 2, 0, 1], "shade": ["teal", "red", None, "teal"], "grade": "bad"})
     for shades, said, n_rows in (
-        (new["shade"], "['teal']", 2), (new["shade"].fillna("gold"), "['teal', 'gold']", 3), ("red", None, 0),
-    ):  # fmt: skip
+        (new["shade"], "['teal']", 2),
+        (new["shade"].fillna("gold"), "['teal', 'gold']", 3),
+        ("red", None, 0),
+    ):
         new.assign(shade=shades).to_csv(tmp_path / "new.csv", index=False)
         for command in (["predict"], ["evaluate", "--target", "grade"]):
             result = invoke(command[0], tmp_path / "model", tmp_path / "new.csv", *command[1:])
             assert result.exit_code == 0, result.output
             notes = [line for line in result.stderr.splitlines() if "shade" in line]
-            assert notes == [] if said is None else notes == [
-                f"minrisk: note: column 'shade' of {tmp_path / 'new.csv'} holds what training did not: {said}, "
-                f"taken as missing in {n_rows} rows"
-            ]
+            assert (
+                notes == []
+                if said is None
+                else notes
+                == [
+                    f"minrisk: note: column 'shade' of {tmp_path / 'new.csv'} holds what training did not: {said}, "
+                    f"taken as missing in {n_rows} rows"
+                ]
+            )
 
 
-@pytest.mark.parametrize(("options", "words"), [
-    (["--costs", "uniform"], "decides by the costs it was trained on"), (["--probabilities"], "has no probabilities"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(["--costs", "uniform"], "decides by the costs it was trained on"), (["--probabilities"], "has no probabilities")],
+)
 def test_predict_says_what_a_model_cannot_do(folder, tmp_path, options, words):
     out = tmp_path / "m.minrisk"
     given = ["--surrogate", "coupled"] if options == ["--probabilities"] else ["--method", "rebel"]
@@ -285,10 +493,22 @@ def test_evaluate(folder, name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_evaluate_by_other_costs(folder, name):
-    blind = json.loads(run("evaluate", folder / f"{name}.minrisk", folder / "plain.csv", "--costs", "uniform", "--json"))
+    blind = json.loads(
+        run("evaluate", folder / f"{name}.minrisk", folder / "plain.csv", "--costs", "uniform", "--json")
+    )
     assert blind["risk"] == pytest.approx(blind["error"]) and blind["costs"] == "uniform"
-    bare = json.loads(run("evaluate", folder / "bare.minrisk", folder / "plain.csv", "--target", "grade", "--json",
-                          "--costs", folder / "costs.csv"))
+    bare = json.loads(
+        run(
+            "evaluate",
+            folder / "bare.minrisk",
+            folder / "plain.csv",
+            "--target",
+            "grade",
+            "--json",
+            "--costs",
+            folder / "costs.csv",
+        )
+    )
     assert bare["risk"] > 0
 
 
@@ -301,9 +521,21 @@ def test_costs_hold_for_classes_that_the_training_rows_lack(folder, tmp_path, me
     few.to_csv(tmp_path / "few.csv", index=False)
     train.to_csv(tmp_path / "all.csv", index=False)
     bad, fair, good = names.values()
-    (tmp_path / "costs.csv").write_text(f"true,{bad},{fair},{good},ask\n{good},2,1,0,.5\n{fair},3,0,1,.5\n{bad},0,4,9,.5\n")
+    (tmp_path / "costs.csv").write_text(
+        f"true,{bad},{fair},{good},ask\n{good},2,1,0,.5\n{fair},3,0,1,.5\n{bad},0,4,9,.5\n"
+    )
     options = ("--drop", "id", "--method", method, "--n-estimators", 4)
-    made = invoke("fit", tmp_path / "few.csv", "--target", "grade", *options, "--costs", tmp_path / "costs.csv", "--out", tmp_path / "m")
+    made = invoke(
+        "fit",
+        tmp_path / "few.csv",
+        "--target",
+        "grade",
+        *options,
+        "--costs",
+        tmp_path / "costs.csv",
+        "--out",
+        tmp_path / "m",
+    )
     assert made.exit_code == 0, made.output
     assert f"column 'grade' does not hold ['{names['good']}'], of which the costs in" in made.stderr
     model = minrisk.load(tmp_path / "m")
@@ -324,13 +556,28 @@ def test_costs_hold_for_classes_that_the_training_rows_lack(folder, tmp_path, me
 def test_without_costs_classes_that_the_model_does_not_know_are_mistakes(folder, tmp_path):
     few = grades().query("grade != 'good'")
     few.to_csv(tmp_path / "few.csv", index=False)
-    run("fit", tmp_path / "few.csv", "--target", "grade", "--drop", "id", "--method", "rebel", "--n-estimators", 4, "--out", tmp_path / "m")
+    run(
+        "fit",
+        tmp_path / "few.csv",
+        "--target",
+        "grade",
+        "--drop",
+        "id",
+        "--method",
+        "rebel",
+        "--n-estimators",
+        4,
+        "--out",
+        tmp_path / "m",
+    )
     model, test = minrisk.load(tmp_path / "m"), grades(60, seed=1)
     for options in ([], ["--costs", "uniform"]):
         told = invoke("evaluate", tmp_path / "m", folder / "plain.csv", "--json", *options)
         facts = json.loads(told.stdout)
         assert facts["risk"] == facts["error"] == pytest.approx(1 - model.score(test[["a", "b"]], test["grade"]))
-        assert "holds ['good'], which the model does not know: decisions for these rows count as mistakes" in told.stderr
+        assert (
+            "holds ['good'], which the model does not know: decisions for these rows count as mistakes" in told.stderr
+        )
     run("evaluate", tmp_path / "m", folder / "plain.csv", "--costs", folder / "costs.csv")
 
 
@@ -340,7 +587,9 @@ def test_labels_that_the_model_does_not_know_take_no_square_of_memory(folder, tm
     test["grade"] = [grade if k % 3 else f"name {k}" for k, grade in enumerate(test["grade"])]
     test.to_csv(tmp_path / "names.csv", index=False)
     tracemalloc.start()
-    facts = json.loads(run("evaluate", folder / "grade.minrisk", tmp_path / "names.csv", "--costs", "uniform", "--json"))
+    facts = json.loads(
+        run("evaluate", folder / "grade.minrisk", tmp_path / "names.csv", "--costs", "uniform", "--json")
+    )
     assert tracemalloc.get_traced_memory()[1] < 40e6  # it was 160
     tracemalloc.stop()
     assert 1 / 3 < facts["risk"] == facts["error"] and len(facts["confusions"]) > 2000
@@ -364,7 +613,14 @@ def test_referred_rows_are_no_errors(tmp_path, prices, weighed):
     model = minrisk.REBELClassifier(CostMatrix(table, names, [*names, *prices]), n_estimators=20)
     minrisk.save(model.fit(train[["a", "b"]], train["grade"]), tmp_path / "m")
     test.to_csv(tmp_path / "t.csv", index=False)
-    call = ("evaluate", tmp_path / "m", tmp_path / "t.csv", "--target", "grade", *(["--weight", "w"] if weighed else []))
+    call = (
+        "evaluate",
+        tmp_path / "m",
+        tmp_path / "t.csv",
+        "--target",
+        "grade",
+        *(["--weight", "w"] if weighed else []),
+    )
     facts, text = json.loads(run(*call, "--json")), " ".join(run(*call).split())
 
     pairs = list(zip(test["grade"], model.predict(test[["a", "b"]]), test["w"] if weighed else [1] * 150, strict=True))
@@ -381,7 +637,10 @@ def test_referred_rows_are_no_errors(tmp_path, prices, weighed):
     assert f"right {100 * right / whole:.2f} % of all rows: decided for the true class" in text
     each = ", ".join(f"{name!r} {100 * count / whole:.2f} %" for name, count in counts.items())
     one, several = "decided 'ask', which is no class", f"decided {each}, which are no classes"
-    assert f"referred {100 * sum(counts.values()) / whole:.2f} % of all rows: {one if len(prices) == 1 else several}" in text
+    assert (
+        f"referred {100 * sum(counts.values()) / whole:.2f} % of all rows: {one if len(prices) == 1 else several}"
+        in text
+    )
 
 
 def test_without_a_decision_that_is_no_class_nothing_is_referred(folder):
@@ -393,8 +652,13 @@ def test_without_a_decision_that_is_no_class_nothing_is_referred(folder):
 
 def test_where_all_rows_are_referred_none_is_wrong(tmp_path):
     X, y = np.zeros((9, 1)), np.array(["a", "b", "c"] * 3)
-    minrisk.save(minrisk.REBELClassifier(CostMatrix([[0, 1, 1, 0.1], [1, 0, 1, 0.1], [1, 1, 0, 0.1]], ["a", "b", "c"], ["a", "b", "c", "refer"]),
-                                         n_estimators=2).fit(X, y), tmp_path / "m")  # fmt: skip
+    minrisk.save(
+        minrisk.REBELClassifier(
+            CostMatrix([[0, 1, 1, 0.1], [1, 0, 1, 0.1], [1, 1, 0, 0.1]], ["a", "b", "c"], ["a", "b", "c", "refer"]),
+            n_estimators=2,
+        ).fit(X, y),
+        tmp_path / "m",
+    )
     pd.DataFrame({"x0": X[:, 0], "y": y, "w": 0.1}).to_csv(tmp_path / "t.csv", index=False)
     text = " ".join(run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--target", "y", "--weight", "w").split())
     assert "error 0.00 % of all rows" in text and "referred 100.00 % of all rows" in text and "right 0.00 % of" in text
@@ -404,7 +668,18 @@ def test_regret_of_decisions_that_are_all_the_same_is_none(tmp_path):
     frame = pd.DataFrame({"x": np.zeros(90), "y": np.repeat(["a", "b", "c"], [24, 34, 32])})
     frame.to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "c.csv").write_text("true,a,b,c,ask\na,0,1,1,.3\nb,1,0,1,.3\nc,1,1,0,.3\n")
-    run("fit", tmp_path / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", "--method", "rebel", "--out", tmp_path / "m")
+    run(
+        "fit",
+        tmp_path / "t.csv",
+        "--target",
+        "y",
+        "--costs",
+        tmp_path / "c.csv",
+        "--method",
+        "rebel",
+        "--out",
+        tmp_path / "m",
+    )
     assert json.loads(run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--json"))["regret"] == 0
     text = " ".join(run("evaluate", tmp_path / "m", tmp_path / "t.csv").split())
     assert "regret +0: the decisions cost no less than the best constant one, which looks at no row" in text
@@ -423,8 +698,18 @@ def test_evaluate_without_a_costly_decision(tmp_path):
 def test_labels_and_names_with_brackets_are_shown_as_they_are(tmp_path, method):
     names = {"x [m]": [0.0, 1, 0, 2] * 5, "[red]y": ["[bold]a", "b"] * 10}
     pd.DataFrame(names).to_csv(tmp_path / "t[1].csv", index=False)
-    text = run("fit", tmp_path / "t[1].csv", "--target", "[red]y", "--n-estimators", 1, "--out", tmp_path / "m",
-               "--method", method)
+    text = run(
+        "fit",
+        tmp_path / "t[1].csv",
+        "--target",
+        "[red]y",
+        "--n-estimators",
+        1,
+        "--out",
+        tmp_path / "m",
+        "--method",
+        method,
+    )
     text += run("evaluate", tmp_path / "m", tmp_path / "t[1].csv") + run("show", tmp_path / "m")
     assert "[bold]a" in text and "[red]y" in text and "x [m]" in text
 
@@ -456,8 +741,19 @@ def test_show(folder):
 
 
 def test_show_of_validated_rounds(folder, tmp_path):
-    run("fit", folder / "plain.csv", "--target", "grade", "--method", "rebel", "--early-stopping", "--n-estimators", 5,
-        "--out", tmp_path / "m")
+    run(
+        "fit",
+        folder / "plain.csv",
+        "--target",
+        "grade",
+        "--method",
+        "rebel",
+        "--early-stopping",
+        "--n-estimators",
+        5,
+        "--out",
+        tmp_path / "m",
+    )
     assert "validated cost" in run("show", tmp_path / "m")
 
 
@@ -470,52 +766,92 @@ def test_show_of_the_flagship(folder):
     assert 0 < facts["trees"] <= model.model_.n_trees and facts["rounds"] == model.n_iter_
     assert {row["feature"] for row in facts["importance"]} == {"a", "b"}
     text = run("show", folder / "flagship.minrisk")
-    for words in (f"MinRiskClassifier, surrogate {model.surrogate_}", "bad, fair, good", "linear features",
-                  f"{model.n_iter_}, {facts['trees']} trees", "validated loss", "Candidates", "Costs (row: the truth"):
+    for words in (
+        f"MinRiskClassifier, surrogate {model.surrogate_}",
+        "bad, fair, good",
+        "linear features",
+        f"{model.n_iter_}, {facts['trees']} trees",
+        "validated loss",
+        "Candidates",
+        "Costs (row: the truth",
+    ):
         assert words in text
     landmarks = 0 if model.model_.smooth is None else model.model_.smooth.landmarks.shape[1]
     assert facts["landmarks"] == landmarks
     assert re.search(f"smooth scores +{f'kernels around {landmarks} rows' if landmarks else 'none'}", text)
     for row in model.selection_:
         share = f"{100 * row['share']:.1f} %" if row["share"] else "–"
-        cells = (row["variant"], share, str(row["n_rounds"]), layout.number(row["temperature"]),
-                 layout.number(row["risk"]))
+        cells = (
+            row["variant"],
+            share,
+            str(row["n_rounds"]),
+            layout.number(row["temperature"]),
+            layout.number(row["risk"]),
+        )
         assert re.search(" +".join(map(re.escape, cells)), text), cells
     assert ("without a share" in text) == any(row["share"] == 0 for row in model.selection_)
     assert "training cost" not in text and "surrogate   " not in text.partition("Candidates")[2]
 
 
 def test_show_of_a_surrogate_trained_on_costs(folder, tmp_path):
-    run("fit", folder / "plain.csv", "--target", "grade", "--costs", folder / "costs.csv", "--surrogate", "coupled",
-        "--n-estimators", 9, "--out", tmp_path / "m")
+    run(
+        "fit",
+        folder / "plain.csv",
+        "--target",
+        "grade",
+        "--costs",
+        folder / "costs.csv",
+        "--surrogate",
+        "coupled",
+        "--n-estimators",
+        9,
+        "--out",
+        tmp_path / "m",
+    )
     text = run("show", tmp_path / "m")
     assert "validated cost" in text and "validated loss" not in text
     assert re.search(r"linear features +none", text) and re.search(r"plain +100.0 %", text) and "together" not in text
 
 
 def selected(surrogate, variant, share, risk=0.25):
-    return {"surrogate": surrogate, "variant": variant, "share": share, "n_rounds": 20, "temperature": 2.5,
-            "risk": risk, "pooled_risk": 0.125}
+    return {
+        "surrogate": surrogate,
+        "variant": variant,
+        "share": share,
+        "n_rounds": 20,
+        "temperature": 2.5,
+        "risk": risk,
+        "pooled_risk": 0.125,
+    }
 
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_candidates_in_a_table(monkeypatch, capsys, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
-    rows = [selected("softmax", "plain", 0.75), selected("softmax", "random", 0.25), selected("softmax", "gentle", 0.0),
-            selected("exponential", "plain", 1.0, None)]
+    rows = [
+        selected("softmax", "plain", 0.75),
+        selected("softmax", "random", 0.25),
+        selected("softmax", "gentle", 0.0),
+        selected("exponential", "plain", 1.0, None),
+    ]
     facts = {"selection": rows, "surrogate": "softmax", "rounds": 30, "temperature": 1.5}
     report._print_selection(layout.new_console(), facts)
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines[2] == "surrogate candidate share rounds temperature mean cost"
     assert lines[4:9] == [
-        "softmax plain 75.0 % 20 2.5 0.25", "softmax random 25.0 % 20 2.5 0.25", "softmax gentle – 20 2.5 0.25",
-        "exponential plain – 20 2.5 –", "softmax together 100.0 % 30 1.5 0.125",
-    ]  # fmt: skip
+        "softmax plain 75.0 % 20 2.5 0.25",
+        "softmax random 25.0 % 20 2.5 0.25",
+        "softmax gentle – 20 2.5 0.25",
+        "exponential plain – 20 2.5 –",
+        "softmax together 100.0 % 30 1.5 0.125",
+    ]
     assert "A candidate without a share is not in the model" in " ".join(lines[9:])
 
 
 def test_warmup(monkeypatch):
-    monkeypatch.setattr("minrisk._warmup.compile_all", lambda backwards=False: None)  # `tests/test_warmup.py` has it compile
+    monkeypatch.setattr(
+        "minrisk._warmup.compile_all", lambda backwards=False: None
+    )  # `tests/test_warmup.py` has it compile
     assert "The kernels are compiled" in run("warmup")
 
 
@@ -542,14 +878,27 @@ REFUSED = {
     "rate nan": (fit_with("--learning-rate", "nan"), "learning.rate"),
     "loss": (fit_with("--loss", "hinge"), "'hinge' is not one of"),
     "method": (fit_with("--method", "forest"), "'forest' is not one of 'minrisk', 'rebel'"),
-    "loss of minrisk": (fit_with("--loss", "logistic"),
-                        "--loss applies to --method rebel or similarities or stagewise or multiboost or mcboost only: leave it out, or train"),
+    "loss of minrisk": (
+        fit_with("--loss", "logistic"),
+        "--loss applies to --method rebel or similarities or stagewise or multiboost or mcboost only: leave it out, or train",
+    ),
     "offset of minrisk": (fit_with("--offset", "paper"), "--offset applies to --method rebel or similarities only"),
-    "neighbours of rebel": (fit_with("--n-neighbors", "9", "--method", "rebel"), "--n-neighbors applies to --method similarities only"),
-    "stopping of minrisk": (fit_with("--method", "minrisk", "--early-stopping"), "--early-stopping applies to --method rebel"),
-    "surrogate of rebel": (fit_with("--surrogate", "gll", "--method", "rebel"),
-                           "--surrogate applies to --method minrisk only: leave it out, or train with --method minrisk"),
-    "budget of rebel": (fit_with("--method", "rebel", "--time-budget", "0"), "--time-budget applies to --method minrisk"),
+    "neighbours of rebel": (
+        fit_with("--n-neighbors", "9", "--method", "rebel"),
+        "--n-neighbors applies to --method similarities only",
+    ),
+    "stopping of minrisk": (
+        fit_with("--method", "minrisk", "--early-stopping"),
+        "--early-stopping applies to --method rebel",
+    ),
+    "surrogate of rebel": (
+        fit_with("--surrogate", "gll", "--method", "rebel"),
+        "--surrogate applies to --method minrisk only: leave it out, or train with --method minrisk",
+    ),
+    "budget of rebel": (
+        fit_with("--method", "rebel", "--time-budget", "0"),
+        "--time-budget applies to --method minrisk",
+    ),
     "surrogate": (fit_with("--surrogate", "hinge"), "'hinge' is not one of"),
     "budget": (fit_with("--time-budget", "-1"), "'--time-budget': -1.0 is not in the range"),
     "budget endless": (fit_with("--time-budget", "inf"), "'--time-budget': must be a finite number, got inf"),
@@ -565,40 +914,75 @@ REFUSED = {
     "target missing": (fit_with(target="Grade"), r"no column 'Grade', named by --target; its columns are \['id', 'a'"),
     "semicolons": (fit_with("--delimiter", ",", data="semicolons.csv"), "say by --delimiter what separates them"),
     "delimiter": (fit_with("--delimiter", "ab"), "'--delimiter': must be one ASCII character, or tab; got 'ab'"),
-    "delimiter beyond ASCII": (fit_with("--delimiter", "é"), "'--delimiter': must be one ASCII character, or tab; got 'é'"),
+    "delimiter beyond ASCII": (
+        fit_with("--delimiter", "é"),
+        "'--delimiter': must be one ASCII character, or tab; got 'é'",
+    ),
     "folder to be": (fit_with("--out", "nodir/"), "nodir/ cannot be written: it is a folder; give the name of a file"),
-    "decisions in a folder to be": (["predict", "m", "t.csv", "--out", "nodir/"], "nodir/ cannot be written: it is a folder"),
+    "decisions in a folder to be": (
+        ["predict", "m", "t.csv", "--out", "nodir/"],
+        "nodir/ cannot be written: it is a folder",
+    ),
     "long name of data": (fit_with(data="x" * 5000 + ".csv"), "there is no file .*x{90}"),
     "long name of costs": (fit_with("--costs", "x" * 5000), "got 'x{99}…', which is no file"),
     "long name of a model": (["show", "x" * 5000], "the model x{90}.* does not exist"),
     "long power": (fit_with("--costs", "ordinal:" + "9" * 5000), "ordinal:9{90}.*needs classes that are numbers"),
     "decimal": (fit_with("--decimal", ";"), "'--decimal': ';' is not one of"),
-    "encoding": (fit_with("--encoding", "klingon"), "must be an encoding such as utf-8, cp1252 or utf-16; got 'klingon'"),
+    "encoding": (
+        fit_with("--encoding", "klingon"),
+        "must be an encoding such as utf-8, cp1252 or utf-16; got 'klingon'",
+    ),
     "no text encoding": (fit_with("--encoding", "base64"), "must be an encoding such as"),
     "wrong encoding": (fit_with("--encoding", "utf-8", data="latin.csv"), "is not text in utf-8, as --encoding says"),
-    "spreadsheet as csv": (fit_with(data="sheet.csv"), "holds a spreadsheet or an archive and not text: save the table"),
+    "spreadsheet as csv": (
+        fit_with(data="sheet.csv"),
+        "holds a spreadsheet or an archive and not text: save the table",
+    ),
     "two streams": (["predict", "-", "-"], "standard input .* can be read for one thing only"),
-    "loss of another": (fit_with("--method", "rebel", "--loss", "gll"),
-                        "--loss with --method rebel must be one of 'exponential', 'logistic', 'squared', got 'gll'"),
-    "many percentages": (fit_with(data="rates.csv"), "holds 30 texts in 30 rows: they are percentages such as '0%', remove the sign %; leave it out with --drop, or say by --categorical"),
+    "loss of another": (
+        fit_with("--method", "rebel", "--loss", "gll"),
+        "--loss with --method rebel must be one of 'exponential', 'logistic', 'squared', got 'gll'",
+    ),
+    "many percentages": (
+        fit_with(data="rates.csv"),
+        "holds 30 texts in 30 rows: they are percentages such as '0%', remove the sign %; leave it out with --drop, or say by --categorical",
+    ),
     "percent": (fit_with(data="percent.csv"), r"holds text \('12%' in row 3\): .*percentages, remove the sign %"),
     "drop missing": (fit_with("--drop", "x"), "no column 'x', named by --drop"),
     "two drops missing": (fit_with("--drop", "x", "--drop", "y"), r"no columns \['x', 'y'\], named by --drop"),
     "target dropped": (fit_with("--drop", "grade"), "would leave out the target"),
     "nothing left": (fit_with("--drop", "id", "--drop", "a", "--drop", "b"), "no column left to learn from"),
-    "text": (fit_with(data="text.csv"), r"column 'colour' of .*text.csv holds text \('red' in row 2\).*--drop.*--categorical"),
+    "text": (
+        fit_with(data="text.csv"),
+        r"column 'colour' of .*text.csv holds text \('red' in row 2\).*--drop.*--categorical",
+    ),
     "category": (fit_with("--categorical", "shade"), "has no column 'shade', named by --categorical"),
     "category target": (fit_with("--categorical", "grade"), "--categorical grade names the target"),
     "labels missing": (fit_with(data="holes.csv"), r"column 'grade' .* 1 of 3 are missing \(the first in row 2\)"),
     "one class": (fit_with(data="same.csv"), "must hold at least two classes, got only 'bad'"),
     "names as target": (fit_with("--drop", "grade", target="id"), "looks like a name or a measurement"),
     "numbers as target": (fit_with(target="a"), "must hold class labels, but row 1 holds the number"),
-    "costs missing": (fit_with("--costs", "gone"), "--costs must be a CSV file, 'uniform'.*got 'gone', which is no file"),
-    "costs label": (fit_with("--costs", "{}/label.csv"), r"got none for \['good'\] while \['poor'\] are no classes there"),
-    "costs incomplete": (fit_with("--costs", "{}/short.csv"), "must have a row for every class of column 'grade', got none for"),
+    "costs missing": (
+        fit_with("--costs", "gone"),
+        "--costs must be a CSV file, 'uniform'.*got 'gone', which is no file",
+    ),
+    "costs label": (
+        fit_with("--costs", "{}/label.csv"),
+        r"got none for \['good'\] while \['poor'\] are no classes there",
+    ),
+    "costs incomplete": (
+        fit_with("--costs", "{}/short.csv"),
+        "must have a row for every class of column 'grade', got none for",
+    ),
     "costs misspelt": (fit_with("--costs", "{}/slip.csv"), "'goood'"),
-    "costs negative": (fit_with("--costs", "{}/negative.csv"), r"the cost of deciding 'fair' where 'bad' is true, .* must be no less than the 0 of the correct decision, got -4: raise it to that or more\."),
-    "costs diagonal": (fit_with("--costs", "{}/diagonal.csv"), "is that of a correct decision and must be 0, got 1: subtract 1 from all costs of the row"),
+    "costs negative": (
+        fit_with("--costs", "{}/negative.csv"),
+        r"the cost of deciding 'fair' where 'bad' is true, .* must be no less than the 0 of the correct decision, got -4: raise it to that or more\.",
+    ),
+    "costs diagonal": (
+        fit_with("--costs", "{}/diagonal.csv"),
+        "is that of a correct decision and must be 0, got 1: subtract 1 from all costs of the row",
+    ),
     "costs word": (fit_with("--costs", "{}/word.csv"), "must be a number, got 'x'"),
     "costs empty": (fit_with("--costs", "{}/empty.csv"), "must have a header"),
     "ordinal text": (fit_with("--costs", "ordinal"), "needs classes that are numbers"),
@@ -617,35 +1001,71 @@ REFUSED = {
     "model hurt": (["evaluate", "{}/hurt.minrisk", "{}/plain.csv"], "is damaged: its checksum does not match"),
     "no columns": (["predict", "{}/grade.minrisk", "{}/b.csv"], "no column 'a', which the model was trained on"),
     "bare columns": (["predict", "{}/bare.minrisk", "{}/b.csv"], "must have the 2 feature columns"),
-    "text to predict": (["predict", "{}/grade.minrisk", "{}/words.csv"], r"column 'b' .*holds text \('three' in row 2\)"),
+    "text to predict": (
+        ["predict", "{}/grade.minrisk", "{}/words.csv"],
+        r"column 'b' .*holds text \('three' in row 2\)",
+    ),
     "predict to": (["predict", "{}/grade.minrisk", "{}/new.csv", "--out", "{}/d.txt"], "name ends in .csv, .csv.gz or"),
     "predict nowhere": (["predict", "{}/grade.minrisk", "{}/new.csv", "--out", "{}/x/d.csv"], "x does not exist"),
-    "refer with stagewise": (fit_with("--method", "stagewise", "--costs", "{}/ask.csv"),
-                             "--method stagewise wants .* as 'refer': train without it, or with --method minrisk, which"),
-    "bayes of gll": (fit_with("--method", "mcboost", "--decision", "bayes", "--loss", "gll", "--costs", "{}/costs.csv"), "--loss gll with these costs .* use --loss mc "),
-    "costs below the right one": (fit_with("--costs", "{}/below.csv"), "no less than the 1 of the correct decision, got 0: raise it to that or "
-                                  "more, and then take the cost of the correct decision from all costs of the row"),
-    "costs as gains": (fit_with("--costs", "{}/gains.csv"), "a correct decision and must be 0, got -5: add 5 to all costs of the row"),
-    "costs of a class never decided": (fit_with("--costs", "{}/never.csv"), "must be zero or more, got -2: add 2 to all costs of the row"),
+    "refer with stagewise": (
+        fit_with("--method", "stagewise", "--costs", "{}/ask.csv"),
+        "--method stagewise wants .* as 'refer': train without it, or with --method minrisk, which",
+    ),
+    "bayes of gll": (
+        fit_with("--method", "mcboost", "--decision", "bayes", "--loss", "gll", "--costs", "{}/costs.csv"),
+        "--loss gll with these costs .* use --loss mc ",
+    ),
+    "costs below the right one": (
+        fit_with("--costs", "{}/below.csv"),
+        "no less than the 1 of the correct decision, got 0: raise it to that or "
+        "more, and then take the cost of the correct decision from all costs of the row",
+    ),
+    "costs as gains": (
+        fit_with("--costs", "{}/gains.csv"),
+        "a correct decision and must be 0, got -5: add 5 to all costs of the row",
+    ),
+    "costs of a class never decided": (
+        fit_with("--costs", "{}/never.csv"),
+        "must be zero or more, got -2: add 2 to all costs of the row",
+    ),
     "predict over": (["predict", "{}/grade.minrisk", "{}/new.csv", "--out", "{}/new.csv"], "would overwrite"),
-    "which target": (["evaluate", "{}/refer.minrisk", "{}/test.csv"], r"does not know, \['id', 'grade'\]: choose .*--target"),
+    "which target": (
+        ["evaluate", "{}/refer.minrisk", "{}/test.csv"],
+        r"does not know, \['id', 'grade'\]: choose .*--target",
+    ),
     "no truth": (["evaluate", "{}/refer.minrisk", "{}/new.csv"], "no column besides the features"),
     "target lost": (["evaluate", "{}/grade.minrisk", "{}/new.csv"], "no column 'grade', the target of the model"),
     "keep": (["predict", "{}/grade.minrisk", "{}/new.csv", "--keep", "a,id"], "no column 'id', named by --keep"),
-    "keep decision": (["predict", "{}/grade.minrisk", "{}/decision.csv", "--keep", "decision"], "two columns of that name"),
+    "keep decision": (
+        ["predict", "{}/grade.minrisk", "{}/decision.csv", "--keep", "decision"],
+        "two columns of that name",
+    ),
     "bare target": (["evaluate", "{}/bare.minrisk", "{}/plain.csv"], "trained without column names"),
-    "feature as target": (["evaluate", "{}/grade.minrisk", "{}/plain.csv", "--target", "a"], "is a feature of the model"),
+    "feature as target": (
+        ["evaluate", "{}/grade.minrisk", "{}/plain.csv", "--target", "a"],
+        "is a feature of the model",
+    ),
     "evaluate target": (["evaluate", "{}/grade.minrisk", "{}/plain.csv", "--target", "x"], "no column 'x', named by"),
-    "new class": (["evaluate", "{}/grade.minrisk", "{}/class.csv"], "column 'grade' .*holds 'awful', which is no class"),
-    "new class beside costs": (["evaluate", "{}/grade.minrisk", "{}/classes.csv"],
-                               "column 'grade' .*holds 'awful', which is no class of the model nor of the costs"),
-    "evaluate costs": (["evaluate", "{}/grade.minrisk", "{}/plain.csv", "--costs", "{}/label.csv"], r"\['poor'\] are no classes"),
-    "evaluate refer": (["evaluate", "{}/refer.minrisk", "{}/plain.csv", "--costs", "{}/costs.csv"],
-                       "nothing about the decision 'refer'"),
+    "new class": (
+        ["evaluate", "{}/grade.minrisk", "{}/class.csv"],
+        "column 'grade' .*holds 'awful', which is no class",
+    ),
+    "new class beside costs": (
+        ["evaluate", "{}/grade.minrisk", "{}/classes.csv"],
+        "column 'grade' .*holds 'awful', which is no class of the model nor of the costs",
+    ),
+    "evaluate costs": (
+        ["evaluate", "{}/grade.minrisk", "{}/plain.csv", "--costs", "{}/label.csv"],
+        r"\['poor'\] are no classes",
+    ),
+    "evaluate refer": (
+        ["evaluate", "{}/refer.minrisk", "{}/plain.csv", "--costs", "{}/costs.csv"],
+        "nothing about the decision 'refer'",
+    ),
     "evaluate per row": (["evaluate", "{}/per_row.minrisk", "{}/plain.csv"], "trained with costs per row"),
     "demo in file": (["demo", "--out", "{}/train.csv"], "the folder .*train.csv cannot be made: it is a file"),
     "demo below file": (["demo", "--out", "{}/train.csv/x"], "cannot be made"),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -654,22 +1074,35 @@ def bad(folder):
     table = "true,bad,fair,good\nbad,0,4,9\nfair,3,0,1\ngood,2,1,0\n"
     whole = (folder / "grade.minrisk").read_bytes()
     files = {
-        "empty.csv": "", "header.csv": "a,b,grade\n", "semicolons.csv": "a;b;grade\n1;2;bad\n",
+        "empty.csv": "",
+        "header.csv": "a,b,grade\n",
+        "semicolons.csv": "a;b;grade\n1;2;bad\n",
         "text.csv": "a,colour,grade\n1,3,bad\n2,red,good\n3,4,bad\n",
         "holes.csv": "a,grade\n1,bad\n2,\n3,good\n",
-        "same.csv": "a,grade\n1,bad\n2,bad\n", "b.csv": "b\n1\n", "words.csv": "a,b\n1,2\n3,three\n",
-        "latin.csv": "a,grade\n1,gut\n2,mäßig\n".encode("latin-1"), "sheet.csv": b"PK\x03\x04 and more",
+        "same.csv": "a,grade\n1,bad\n2,bad\n",
+        "b.csv": "b\n1\n",
+        "words.csv": "a,b\n1,2\n3,three\n",
+        "latin.csv": "a,grade\n1,gut\n2,mäßig\n".encode("latin-1"),
+        "sheet.csv": b"PK\x03\x04 and more",
         "rates.csv": "a,rate,grade\n" + "".join(f"{k},{k}%,{'good' if k % 3 else 'bad'}\n" for k in range(30)),
-        "percent.csv": "a,rate,grade\n1,1,bad\n2,2,good\n3,12%,bad\n", "decision.csv": "a,b,decision\n1,2,3\n",
-        "class.csv": "a,b,grade\n1,2,awful\n", "classes.csv": "a,b,grade\n1,2,awful\n1,2,good\n",
-        "label.csv": table.replace("good,2,1,0\n", "poor,2,1,0\n"), "short.csv": table.replace("good,2,1,0\n", ""),
-        "slip.csv": table.replace("fair,good", "fair,goood"), "negative.csv": table.replace("4", "-4"),
+        "percent.csv": "a,rate,grade\n1,1,bad\n2,2,good\n3,12%,bad\n",
+        "decision.csv": "a,b,decision\n1,2,3\n",
+        "class.csv": "a,b,grade\n1,2,awful\n",
+        "classes.csv": "a,b,grade\n1,2,awful\n1,2,good\n",
+        "label.csv": table.replace("good,2,1,0\n", "poor,2,1,0\n"),
+        "short.csv": table.replace("good,2,1,0\n", ""),
+        "slip.csv": table.replace("fair,good", "fair,goood"),
+        "negative.csv": table.replace("4", "-4"),
         "ask.csv": "true,bad,fair,good,refer\nbad,0,4,9,1\nfair,3,0,1,1\ngood,2,1,0,1\n",
-        "below.csv": table.replace("bad,0,4", "bad,1,0"), "gains.csv": table.replace("bad,0,4", "bad,-5,4"),
+        "below.csv": table.replace("bad,0,4", "bad,1,0"),
+        "gains.csv": table.replace("bad,0,4", "bad,-5,4"),
         "never.csv": "true,do,leave\nbad,1,-2\nfair,1,2\ngood,0,2\n",
-        "diagonal.csv": table.replace("bad,0", "bad,1"), "word.csv": table.replace("9", "x"),
-        "cut.minrisk": whole[:-9], "stub.minrisk": whole[:20], "hurt.minrisk": whole[:99] + b"?" + whole[100:],
-    }  # fmt: skip
+        "diagonal.csv": table.replace("bad,0", "bad,1"),
+        "word.csv": table.replace("9", "x"),
+        "cut.minrisk": whole[:-9],
+        "stub.minrisk": whole[:20],
+        "hurt.minrisk": whole[:99] + b"?" + whole[100:],
+    }
     for name, content in files.items():
         (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     return folder
@@ -751,9 +1184,10 @@ def test_the_model_is_kept_when_the_summary_fails(folder, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("method", ESTIMATORS)
-@pytest.mark.parametrize(("error", "code", "words"), [
-    (KeyboardInterrupt(), 130, "minrisk: stopped."), (MemoryError(), 2, "minrisk: there is not enough memory"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [(KeyboardInterrupt(), 130, "minrisk: stopped."), (MemoryError(), 2, "minrisk: there is not enough memory")],
+)
 def test_interruptions(folder, tmp_path, monkeypatch, error, code, words, method):
     def stop(*args, **more):
         raise error
@@ -775,7 +1209,13 @@ def test_missing_extras_are_one_line(monkeypatch, capsys, name):
 
 def test_numbers_and_courses_are_readable():
     assert [layout.number(x) for x in (0, 0.25, 1234.56, 12345.6, -1e-7, 1e12)] == [
-        "0", "0.25", "1235", "12,346", "-1e-07", "1e+12"]
+        "0",
+        "0.25",
+        "1235",
+        "12,346",
+        "-1e-07",
+        "1e+12",
+    ]
     assert layout.spark([3.0, 2.0, 1.0]) == "█▅▁" and layout.spark([1.0]) == "▁"
 
 
@@ -801,12 +1241,17 @@ def test_what_is_read_from_standard_input_is_not_overwritten(folder, tmp_path):
     table = (folder / "plain.csv").read_bytes()
     (tmp_path / "t.csv").write_bytes(table)
     os.link(tmp_path / "t.csv", tmp_path / "other.csv")
-    for command in (("predict", folder / "grade.minrisk", "-"), ("predict", folder / "grade.minrisk", "/dev/stdin"),
-                    ("fit", "-", "--target", "grade")):  # fmt: skip
+    for command in (
+        ("predict", folder / "grade.minrisk", "-"),
+        ("predict", folder / "grade.minrisk", "/dev/stdin"),
+        ("fit", "-", "--target", "grade"),
+    ):
         for out in ("t.csv", "other.csv"):
             with open(tmp_path / "t.csv") as source:
                 done = process(*command, "--out", tmp_path / out, stdin=source)
-            assert done.returncode == 2 and re.search(f"^minrisk: --out .*{out} would overwrite .*: give another name", done.stderr)
+            assert done.returncode == 2 and re.search(
+                f"^minrisk: --out .*{out} would overwrite .*: give another name", done.stderr
+            )
             assert (tmp_path / "t.csv").read_bytes() == table
 
 
@@ -845,8 +1290,14 @@ def test_process_keeps_a_model_that_outgrows_the_largest_file_allowed(folder, tm
 def test_a_model_whose_reader_leaves_is_kept(folder, tmp_path):
     command = f"{sys.executable} -m minrisk fit {folder / 'plain.csv'} --target grade --n-estimators 2 --out - | true"
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    done = subprocess.run(["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"], capture_output=True, text=True, cwd=ROOT,
-                          env=environment, timeout=60)
+    done = subprocess.run(
+        ["bash", "-c", f"{command}; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=environment,
+        timeout=60,
+    )
     (rescued,) = tmp_path.glob("minrisk-*/model.minrisk")
     assert done.returncode == 2 and str(rescued) in done.stderr and minrisk.load(rescued).n_iter_ == 2
 

@@ -26,9 +26,16 @@ def table(n=N):
     rng = np.random.default_rng(0)
     k = np.arange(n) % 2
     days = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.where(k, 200, 0) + rng.integers(0, 90, n), "D")
-    return pd.DataFrame({"x": np.round(k + rng.normal(size=n) / 4, 3), "zip": 100 + k, "day": days.strftime("%Y-%m-%d"),
-                         "w": rng.integers(1, 5, n), "patient": [f"p{i // 4}" for i in range(n)],
-                         "kind": np.array(["a", "b"])[k]})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "x": np.round(k + rng.normal(size=n) / 4, 3),
+            "zip": 100 + k,
+            "day": days.strftime("%Y-%m-%d"),
+            "w": rng.integers(1, 5, n),
+            "patient": [f"p{i // 4}" for i in range(n)],
+            "kind": np.array(["a", "b"])[k],
+        }
+    )
 
 
 @pytest.fixture
@@ -47,7 +54,21 @@ def said(*args):
 # -- weights, groups, classes -------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
 def test_weights_are_those_of_python(folder, name):
-    run("fit", folder / name, "--target", "kind", "--weight", "w", "--drop", "patient", "--drop", "day", *FEW, "--out", folder / "m")
+    run(
+        "fit",
+        folder / name,
+        "--target",
+        "kind",
+        "--weight",
+        "w",
+        "--drop",
+        "patient",
+        "--drop",
+        "day",
+        *FEW,
+        "--out",
+        folder / "m",
+    )
     frame = table()
     model = minrisk.REBELClassifier(n_estimators=5, random_state=0)
     expected = model.fit(frame[["x", "zip"]].astype(float), frame["kind"].to_numpy(dtype=str), sample_weight=frame["w"])
@@ -94,15 +115,21 @@ def test_classes_are_balanced(folder):
     frame = pd.read_csv(folder / "few.csv")
     expected = minrisk.REBELClassifier(n_estimators=5, class_weight="balanced").fit(frame[["zip"]], frame["kind"])
     assert models[0].train_loss_.tolist() != models[1].train_loss_.tolist() == expected.train_loss_.tolist()
-    assert "is not 'balanced'" in refused("fit", folder / "few.csv", *how, "--class-weight", "even", "--out", folder / "m")
+    assert "is not 'balanced'" in refused(
+        "fit", folder / "few.csv", *how, "--class-weight", "even", "--out", folder / "m"
+    )
 
 
-@pytest.mark.parametrize(("cells", "message"), [
-    ("-1", "must hold the weight of each row, but row 3 holds -1: weights are numbers from zero on"),
-    ("", "must hold the weight of each row, but 1 of 120 are missing (the first in row 3)"),
-    ("inf", "but row 3 holds inf"), ("heavy", "must hold the weight of each row, but holds text ('heavy' in row 3)"),
-    (0, "but none is above zero"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ("-1", "must hold the weight of each row, but row 3 holds -1: weights are numbers from zero on"),
+        ("", "must hold the weight of each row, but 1 of 120 are missing (the first in row 3)"),
+        ("inf", "but row 3 holds inf"),
+        ("heavy", "must hold the weight of each row, but holds text ('heavy' in row 3)"),
+        (0, "but none is above zero"),
+    ],
+)
 @pytest.mark.parametrize("command", ["fit", "evaluate"])
 def test_weights_that_are_none(folder, cells, message, command):
     frame = table().astype({"w": object})
@@ -124,32 +151,80 @@ def test_groups_that_are_missing(folder):
     frame.loc[5:6, "patient"] = ""
     frame.to_csv(folder / "bad.csv", index=False)
     told = refused("fit", folder / "bad.csv", "--target", "kind", "--groups", "patient", *FEW, "--out", folder / "n")
-    assert "column 'patient' of" in told and "must hold the group of each row, but 2 of 120 are missing (the first in row 6)" in told
+    assert (
+        "column 'patient' of" in told
+        and "must hold the group of each row, but 2 of 120 are missing (the first in row 6)" in told
+    )
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    (["--weight", "kind"], "--weight kind names the target: give another column"), (["--groups", "kind"], "--groups kind names the target"),
-    (["--numeric", "kind"], "--numeric kind names the target"), (["--drop", "kind"], "--drop kind would leave out the target"),
-    (["--categorical", "kind"], "--categorical kind names the target"),
-    (["--weight", "w", "--groups", "w"], "--weight w and --groups w name one column"), (["--weight", "w", "--drop", "w"], "--weight w and --drop w name one column"),
-    (["--groups", "zip", "--categorical", "zip"], "--groups zip and --categorical zip name one column"),
-    (["--numeric", "zip", "--categorical", "zip"], "--categorical zip and --numeric zip name one column"),
-    (["--weight", "gone"], "has no column 'gone', named by --weight"), (["--groups", "gone"], "has no column 'gone', named by --groups"),
-    (["--numeric", "gone"], "has no column 'gone', named by --numeric"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--weight", "kind"], "--weight kind names the target: give another column"),
+        (["--groups", "kind"], "--groups kind names the target"),
+        (["--numeric", "kind"], "--numeric kind names the target"),
+        (["--drop", "kind"], "--drop kind would leave out the target"),
+        (["--categorical", "kind"], "--categorical kind names the target"),
+        (["--weight", "w", "--groups", "w"], "--weight w and --groups w name one column"),
+        (["--weight", "w", "--drop", "w"], "--weight w and --drop w name one column"),
+        (["--groups", "zip", "--categorical", "zip"], "--groups zip and --categorical zip name one column"),
+        (["--numeric", "zip", "--categorical", "zip"], "--categorical zip and --numeric zip name one column"),
+        (["--weight", "gone"], "has no column 'gone', named by --weight"),
+        (["--groups", "gone"], "has no column 'gone', named by --groups"),
+        (["--numeric", "gone"], "has no column 'gone', named by --numeric"),
+    ],
+)
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
 def test_columns_are_one_thing(folder, options, message, name):
     assert message in refused("fit", folder / name, "--target", "kind", *options, *FEW, "--out", folder / "n")
 
 
-@pytest.mark.parametrize("options", [["--numeric", "x"], ["--weight", "w"], ["--groups", "patient"], ["--delimiter", ";"], ["--encoding", "utf-8"], ["--decimal", ","]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--numeric", "x"],
+        ["--weight", "w"],
+        ["--groups", "patient"],
+        ["--delimiter", ";"],
+        ["--encoding", "utf-8"],
+        ["--decimal", ","],
+    ],
+)
 def test_a_cluster_is_not_told_of_columns_that_it_does_not_know(folder, options):
-    told = refused("fit", folder / "t.parquet", "--target", "kind", *options, "--scheduler", "tcp://127.0.0.1:1", "--out", folder / "n")
+    told = refused(
+        "fit",
+        folder / "t.parquet",
+        "--target",
+        "kind",
+        *options,
+        "--scheduler",
+        "tcp://127.0.0.1:1",
+        "--out",
+        folder / "n",
+    )
     assert f"{options[0]} is for fits on this machine: leave it out with --scheduler" in told
 
 
 def test_evaluation_is_weighed(folder):
-    run("fit", folder / "t.csv", "--target", "kind", "--drop", "w", "--drop", "day", "--drop", "zip", "--drop", "patient", *FEW, "--n-estimators", 1, "--out", folder / "m")
+    run(
+        "fit",
+        folder / "t.csv",
+        "--target",
+        "kind",
+        "--drop",
+        "w",
+        "--drop",
+        "day",
+        "--drop",
+        "zip",
+        "--drop",
+        "patient",
+        *FEW,
+        "--n-estimators",
+        1,
+        "--out",
+        folder / "m",
+    )
     frame = table().sort_values("x").reset_index(drop=True)
     frame["w"] = np.where(np.arange(N) % 7 == 0, 3, 1)
     frame.to_csv(folder / "w.csv", index=False)
@@ -162,7 +237,9 @@ def test_evaluation_is_weighed(folder):
         assert weighed[key] == pytest.approx(copied[key]), key
     assert [row["count"] for row in weighed["confusions"]] == [row["count"] for row in copied["confusions"]]
     assert "Costliest confusions" in run("evaluate", folder / "m", folder / "w.csv", "--weight", "w")
-    assert "--weight x is a feature of the model" in refused("evaluate", folder / "m", folder / "w.csv", "--weight", "x")
+    assert "--weight x is a feature of the model" in refused(
+        "evaluate", folder / "m", folder / "w.csv", "--weight", "x"
+    )
     assert "--weight kind is the target" in refused("evaluate", folder / "m", folder / "w.csv", "--weight", "kind")
 
 
@@ -175,7 +252,10 @@ def test_texts_among_numbers_are_missing_where_that_is_said(folder):
     told = refused("fit", folder / "odd.csv", *how, "--out", folder / "m")
     assert "column 'x' of" in told and "say by --numeric that such cells are missing" in told
     told = said("fit", folder / "odd.csv", *how, "--numeric", "x", "--out", folder / "m")
-    assert told == f"minrisk: note: column 'x' of {folder / 'odd.csv'} has 2 cells that are no numbers, such as '?': taken as missing\n"
+    assert (
+        told
+        == f"minrisk: note: column 'x' of {folder / 'odd.csv'} has 2 cells that are no numbers, such as '?': taken as missing\n"
+    )
     frame.loc[[3, 9], "x"] = None
     frame.to_csv(folder / "gaps.csv", index=False)
     said("fit", folder / "gaps.csv", *how, "--out", folder / "n")
@@ -185,14 +265,20 @@ def test_texts_among_numbers_are_missing_where_that_is_said(folder):
         told = invoke(command, folder / "m", folder / "odd.csv", "--numeric", "x", *more)
         assert "2 cells that are no numbers" in told.stderr
         assert told.stdout.replace("odd.csv", "gaps.csv") == run(command, folder / "m", folder / "gaps.csv", *more)
-        assert "has no column 'gone', named by --numeric" in refused(command, folder / "m", folder / "odd.csv", "--numeric", "gone")
+        assert "has no column 'gone', named by --numeric" in refused(
+            command, folder / "m", folder / "odd.csv", "--numeric", "gone"
+        )
     frame[:60].to_csv(folder / "0.csv", index=False)
     table()[60:][frame.columns].to_csv(folder / "1.csv", index=False)
     odd = table()[60:][frame.columns].astype({"x": object})
     odd.iloc[0, 0] = "?"
     odd.to_csv(folder / "odd.csv", index=False)
-    assert "column 'x' holds text in" in refused("fit", folder / "0.csv", folder / "odd.csv", *how, "--out", folder / "m")
-    assert "has 1 cell that is no number" in said("fit", folder / "0.csv", folder / "odd.csv", *how, "--numeric", "x", "--out", folder / "m")
+    assert "column 'x' holds text in" in refused(
+        "fit", folder / "0.csv", folder / "odd.csv", *how, "--out", folder / "m"
+    )
+    assert "has 1 cell that is no number" in said(
+        "fit", folder / "0.csv", folder / "odd.csv", *how, "--numeric", "x", "--out", folder / "m"
+    )
     told = invoke("predict", folder / "m", folder / "1.csv", folder / "odd.csv", "--numeric", "x")
     assert told.exit_code == 0 and told.stdout.count("\n") == 121, told.output
     told = refused("fit", folder / "t.csv", "--target", "kind", "--numeric", "patient", *FEW, "--out", folder / "m")
@@ -210,14 +296,25 @@ def test_names_are_told_and_used(tmp_path):
 
 
 # -- dates -----------------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("cells", "expected"), [
-    (["2024-03-01", "2024-02-29"], ["2024-03-01", "2024-02-29"]),
-    (["2024-03-01", None, "2024-03-01 12:30"], ["2024-03-01", None, "2024-03-01 12:30"]),
-    (["2024-03-01 12:30:45", "2024-03-01T12:30:45.123"], ["2024-03-01 12:30:45", "2024-03-01 12:30:45.123"]),
-    (["2024-03-01T12:30Z", "2024-03-01 12:30:00+01:00"], ["2024-03-01 12:30Z", "2024-03-01 11:30Z"]),
-    (["2024-03-01T12:30", "2024-03-01T12:30Z"], None), (["2024-03-01", "01.03.2024"], None), (["2024-02-30"], None), (["20240301"], None),
-    (["2024-3-1"], None), (["2024-03"], None), ([None, None], None), ([1.0, 2.0], None), (["2024-03-01", "none"], None), (["12:30"], None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["2024-03-01", "2024-02-29"], ["2024-03-01", "2024-02-29"]),
+        (["2024-03-01", None, "2024-03-01 12:30"], ["2024-03-01", None, "2024-03-01 12:30"]),
+        (["2024-03-01 12:30:45", "2024-03-01T12:30:45.123"], ["2024-03-01 12:30:45", "2024-03-01 12:30:45.123"]),
+        (["2024-03-01T12:30Z", "2024-03-01 12:30:00+01:00"], ["2024-03-01 12:30Z", "2024-03-01 11:30Z"]),
+        (["2024-03-01T12:30", "2024-03-01T12:30Z"], None),
+        (["2024-03-01", "01.03.2024"], None),
+        (["2024-02-30"], None),
+        (["20240301"], None),
+        (["2024-3-1"], None),
+        (["2024-03"], None),
+        ([None, None], None),
+        ([1.0, 2.0], None),
+        (["2024-03-01", "none"], None),
+        (["12:30"], None),
+    ],
+)
 @pytest.mark.parametrize("dtype", [object, "category"])
 def test_dates_of_iso_8601(cells, expected, dtype):
     if cells[0] == 1.0 and dtype == "category":
@@ -250,7 +347,12 @@ def test_dates_of_text_are_those_of_parquet(folder, capsys):
 
 def test_moments_of_parquet_are_handed_on(folder):
     day = pd.to_datetime(table()["day"])
-    frame = table().assign(day=day.dt.date, lasts=day - day[0], at=(day + pd.to_timedelta(np.arange(N), "m")).dt.time, zoned=day.dt.tz_localize("Europe/Paris"))
+    frame = table().assign(
+        day=day.dt.date,
+        lasts=day - day[0],
+        at=(day + pd.to_timedelta(np.arange(N), "m")).dt.time,
+        zoned=day.dt.tz_localize("Europe/Paris"),
+    )
     frame.to_parquet(folder / "m.parquet", index=False)
     X = given(folder / "m.parquet", ("patient",))
     for name in ("day", "lasts", "at", "zoned"):
@@ -264,7 +366,10 @@ def test_other_dates_are_words_and_it_is_said_how_to_write_them(folder):
         frame = table()
         frame.assign(day=pd.to_datetime(frame["day"]).dt.strftime(way)).to_csv(folder / "other.csv", index=False)
         told = said("fit", folder / "other.csv", "--target", "kind", "--drop", "patient", *FEW, "--out", folder / "m")
-        assert "'day' of" in told and "taken for categories: to have dates, write them as 2024-03-01 or 2024-03-01 12:30" in told
+        assert (
+            "'day' of" in told
+            and "taken for categories: to have dates, write them as 2024-03-01 or 2024-03-01 12:30" in told
+        )
 
 
 def test_dates_come_back_at_prediction(folder):
@@ -282,7 +387,9 @@ def test_dates_come_back_at_prediction(folder):
         assert len(run("predict", folder / "m", folder / "new.csv").split()) == 3
     pd.DataFrame({"day": ["2024-01-05", "5.1.2024"]}).to_csv(folder / "new.csv", index=False)
     told = refused("predict", folder / "m", folder / "new.csv")
-    assert "column 'day' of" in told and "must hold dates as in the training, but holds '5.1.2024': write them as" in told
+    assert (
+        "column 'day' of" in told and "must hold dates as in the training, but holds '5.1.2024': write them as" in told
+    )
     frame = pd.DataFrame({"day": pd.Series(["2024-01-05", "x"], dtype="category")})
     with pytest.raises(TableError, match="'day' of t.csv must hold dates as in the training, but holds 'x'"):
         features_for(model, frame, "t.csv", written=True)
@@ -301,8 +408,10 @@ def test_several_files_are_one_table(folder):
     frame.iloc[50:, ::-1].to_csv(folder / "1.csv.gz", index=False, sep=";")
     whole = run("predict", folder / "m", folder / "t.csv", "--keep", "patient,w")
     assert run("predict", folder / "m", folder / "0.csv", folder / "1.csv.gz", "--keep", "patient,w") == whole
-    one, two = (json.loads(run("evaluate", folder / "m", *names, "--json")) for names in
-                ([folder / "t.csv"], [folder / "0.csv", folder / "1.csv.gz"]))
+    one, two = (
+        json.loads(run("evaluate", folder / "m", *names, "--json"))
+        for names in ([folder / "t.csv"], [folder / "0.csv", folder / "1.csv.gz"])
+    )
     assert one | {"data": ""} == two | {"data": ""} and two["data"] == f"{folder / '0.csv'} and 1 more"
     told = refused("predict", folder / "m", folder / "t.csv", folder / "0.csv", "--out", folder / "0.csv")
     assert "would overwrite" in told

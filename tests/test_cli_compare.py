@@ -52,8 +52,22 @@ def refused(*args):
 
 def test_it_says_what_compare_finds(folder):
     tables = [folder / f"{name}.csv" for name in ("one", "two", "three")]
-    result = run(*tables, "--target", "grade", "--costs", folder / "costs.csv", "--methods", f"rebel,{FEW}", "--cv", 3,
-                 "--n-jobs", 1, "--seed", 4, "--json")
+    result = run(
+        *tables,
+        "--target",
+        "grade",
+        "--costs",
+        folder / "costs.csv",
+        "--methods",
+        f"rebel,{FEW}",
+        "--cv",
+        3,
+        "--n-jobs",
+        1,
+        "--seed",
+        4,
+        "--json",
+    )
     facts = json.loads(result.stdout)
     cost = minrisk.CostMatrix(str(folder / "costs.csv"))
     data = {path.stem: (frame[["a", "b"]], frame["grade"], cost) for path in tables for frame in [pd.read_csv(path)]}
@@ -80,22 +94,53 @@ def test_it_says_that_referred_rows_are_errors(folder):
 
 
 def test_it_prints_tables(folder):
-    text = run(folder / "one.csv", "--target", "grade", "--methods", FEW, "--cv", 2, "--repeats", 3, "--n-jobs", 1).stdout
-    for told in ("GaussianNB", "DecisionTreeClassifier", "mean rank", "6 of one", "folds of one data set", "Wilcoxon p",
-                 "by Holm", "critical difference of mean ranks", "Do methods differ in mean cost?"):  # fmt: skip
+    text = run(
+        folder / "one.csv", "--target", "grade", "--methods", FEW, "--cv", 2, "--repeats", 3, "--n-jobs", 1
+    ).stdout
+    for told in (
+        "GaussianNB",
+        "DecisionTreeClassifier",
+        "mean rank",
+        "6 of one",
+        "folds of one data set",
+        "Wilcoxon p",
+        "by Holm",
+        "critical difference of mean ranks",
+        "Do methods differ in mean cost?",
+    ):
         assert told in text, told
     assert "Friedman" not in text and "relative cost" in text
 
 
 def test_it_writes_a_folder_and_a_picture_and_goes_on(folder):
-    call = (folder / "one.csv", folder / "four.parquet", "--target", "grade", "--target", "class", "--methods", FEW,
-            "--costs", folder / "costs.csv", "--cv", 3, "--n-jobs", 1, "--out", folder / "out", "--plot", folder / "ranks.png")  # fmt: skip
+    call = (
+        folder / "one.csv",
+        folder / "four.parquet",
+        "--target",
+        "grade",
+        "--target",
+        "class",
+        "--methods",
+        FEW,
+        "--costs",
+        folder / "costs.csv",
+        "--cv",
+        3,
+        "--n-jobs",
+        1,
+        "--out",
+        folder / "out",
+        "--plot",
+        folder / "ranks.png",
+    )
     result = run(*call)
     assert (folder / "ranks.png").read_bytes().startswith(b"\x89PNG")
     rows = pd.read_csv(folder / "out" / "folds.csv")
     assert len(rows) == 2 * 3 * 4 and set(rows["data_set"]) == {"one", "four"}
     text = (folder / "out" / "table.md").read_text()
-    assert "| mean cost | GaussianNB | GaussianNB + costs |" in text and "Tests compare the mean cost of 4 methods" in text
+    assert (
+        "| mean cost | GaussianNB | GaussianNB + costs |" in text and "Tests compare the mean cost of 4 methods" in text
+    )
     assert r"\begin{tabular}{lrrrr}" in (folder / "out" / "table.tex").read_text()
     assert "table.tex" in result.stdout and "ranks.png" in result.stdout
     kept = {path: path.stat().st_mtime_ns for path in (folder / "out" / "folds").iterdir()}
@@ -107,13 +152,35 @@ def test_it_writes_a_folder_and_a_picture_and_goes_on(folder):
 
 def test_categories_are_encoded_for_others(folder):
     frame = grades()
-    frame.assign(colour=frame["grade"].map({"good": "red", "bad": "blue", "fair": None})).to_csv(folder / "words.csv", index=False)
-    call = (folder / "words.csv", "--target", "grade", "--methods", f"rebel,blind:rebel,{FEW}", "--cv", 2, "--n-jobs", 1,
-            "--out", folder / "out", "--costs", folder / "costs.csv", "--json")  # fmt: skip
+    frame.assign(colour=frame["grade"].map({"good": "red", "bad": "blue", "fair": None})).to_csv(
+        folder / "words.csv", index=False
+    )
+    call = (
+        folder / "words.csv",
+        "--target",
+        "grade",
+        "--methods",
+        f"rebel,blind:rebel,{FEW}",
+        "--cv",
+        2,
+        "--n-jobs",
+        1,
+        "--out",
+        folder / "out",
+        "--costs",
+        folder / "costs.csv",
+        "--json",
+    )
     facts = json.loads(run(*call).stdout)
     assert [line["method"] for line in facts["methods"]] == [
-        "rebel", "blind rebel", "blind rebel + costs", "GaussianNB", "GaussianNB + costs", "DecisionTreeClassifier", "DecisionTreeClassifier + costs",
-    ]  # fmt: skip
+        "rebel",
+        "blind rebel",
+        "blind rebel + costs",
+        "GaussianNB",
+        "GaussianNB + costs",
+        "DecisionTreeClassifier",
+        "DecisionTreeClassifier + costs",
+    ]
     assert facts["methods"][-1]["error"] == 0.0  # the colour says it all
     kept = {path: path.stat().st_mtime_ns for path in (folder / "out" / "folds").iterdir()}
     run(*call)
@@ -122,7 +189,19 @@ def test_categories_are_encoded_for_others(folder):
 
 def test_a_method_that_fails(folder):
     grades().assign(a=np.where(np.arange(60) == 7, np.nan, grades()["a"])).to_csv(folder / "words.csv", index=False)
-    call = (folder / "words.csv", "--target", "grade", "--methods", f"rebel,{FEW}", "--cv", 2, "--n-jobs", 1, "--out", folder / "out")
+    call = (
+        folder / "words.csv",
+        "--target",
+        "grade",
+        "--methods",
+        f"rebel,{FEW}",
+        "--cv",
+        2,
+        "--n-jobs",
+        1,
+        "--out",
+        folder / "out",
+    )
     said = refused(*call)
     assert "GaussianNB failed on 'words', fold 1 of 2: ValueError: Input X contains NaN." in said
     assert f"go on by --keep-going. Finished folds are kept in {folder / 'out'}." in said
@@ -136,8 +215,23 @@ def test_a_method_that_fails(folder):
 def test_a_signal_stops_it_and_the_same_command_goes_on(folder):
     slow = "import time\nfrom sklearn.naive_bayes import GaussianNB\nclass Slow(GaussianNB):\n    def fit(self, X, y):\n        time.sleep(0.5)\n        return super().fit(X, y)\n"
     (folder / "slowly.py").write_text(slow)
-    call = [sys.executable, "-m", "minrisk", "compare", str(folder / "one.csv"), "--target", "grade", "--methods",
-            "slowly.Slow", "--cv", "8", "--n-jobs", "1", "--out", str(folder / "out")]  # fmt: skip
+    call = [
+        sys.executable,
+        "-m",
+        "minrisk",
+        "compare",
+        str(folder / "one.csv"),
+        "--target",
+        "grade",
+        "--methods",
+        "slowly.Slow",
+        "--cv",
+        "8",
+        "--n-jobs",
+        "1",
+        "--out",
+        str(folder / "out"),
+    ]
     told = {"env": {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(folder)])}, "text": True}
     process = subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **told)
     end = time.monotonic() + 120
@@ -149,19 +243,33 @@ def test_a_signal_stops_it_and_the_same_command_goes_on(folder):
     assert (process.returncode, out, said) == (143, "", "minrisk: stopped.\n") and 2 <= len(kept) < 8
     done = subprocess.run(call, capture_output=True, **told)
     assert done.returncode == 0, done.stderr
-    assert len(list((folder / "out").glob("folds/*.json"))) == 8 and all(path.read_bytes() == kept[path] for path in kept)
+    assert len(list((folder / "out").glob("folds/*.json"))) == 8 and all(
+        path.read_bytes() == kept[path] for path in kept
+    )
 
 
 REFUSED = {
     "no data": (["--target", "grade"], "Missing argument 'DATA...'"),
     "no target": (["one.csv"], "Missing option '--target'"),
     "target": (["one.csv", "--target", "x"], "no column 'x', named by --target"),
-    "too many targets": (["one.csv", "--target", "grade", "--target", "a"], "--target must be given once, or once for each of the 1 tables, got 2"),
-    "too many costs": (["one.csv", "--target", "grade", "--costs", "uniform", "--costs", "uniform"], "--costs must be given once"),
+    "too many targets": (
+        ["one.csv", "--target", "grade", "--target", "a"],
+        "--target must be given once, or once for each of the 1 tables, got 2",
+    ),
+    "too many costs": (
+        ["one.csv", "--target", "grade", "--costs", "uniform", "--costs", "uniform"],
+        "--costs must be given once",
+    ),
     "costs": (["one.csv", "--target", "grade", "--costs", "gone"], "--costs must be a CSV file"),
     "twice": (["one.csv", "one.csv", "--target", "grade"], "is given twice: give it once"),
-    "method": (["one.csv", "--target", "grade", "--methods", "rebl"], "--methods: there is no method 'rebl': known are"),
-    "module": (["one.csv", "--target", "grade", "--methods", "no.such.Thing"], "--methods: the method 'no.such.Thing' cannot be imported"),
+    "method": (
+        ["one.csv", "--target", "grade", "--methods", "rebl"],
+        "--methods: there is no method 'rebl': known are",
+    ),
+    "module": (
+        ["one.csv", "--target", "grade", "--methods", "no.such.Thing"],
+        "--methods: the method 'no.such.Thing' cannot be imported",
+    ),
     "comma": (["one.csv", "--target", "grade", "--methods", "rebel,"], "must be names between commas"),
     "method twice": (["one.csv", "--target", "grade", "--methods", "rebel,rebel"], "names 'rebel' twice"),
     "folds": (["one.csv", "--target", "grade", "--cv", "1"], "'--cv': 1 is not in the range"),
@@ -171,7 +279,7 @@ REFUSED = {
     "picture nowhere": (["one.csv", "--target", "grade", "--plot", "gone/ranks.png"], "does not exist"),
     "folder": (["one.csv", "--target", "grade", "--out", "costs.csv"], "cannot be made: it is a file"),
     "two streams": (["-", "-", "--target", "grade"], "standard input (-) can be read for one thing only"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", REFUSED)

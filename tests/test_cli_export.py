@@ -104,5 +104,7 @@ def test_the_page_runs():
 def test_the_example_runs():
     libraries()
     place = {**os.environ, "PYTHONPATH": str(ROOT)}
-    said = subprocess.run([sys.executable, ROOT / "examples" / "export_models.py"], env=place, capture_output=True, text=True, check=True)
+    said = subprocess.run(
+        [sys.executable, ROOT / "examples" / "export_models.py"], env=place, capture_output=True, text=True, check=True
+    )
     assert [line.split(":")[1] for line in said.stdout.splitlines()] == [" 0 of 178 decisions differ"] * 3

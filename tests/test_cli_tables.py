@@ -54,8 +54,14 @@ def shapes(labels, n=90):
     """A feature that tells the classes, a name for each row, a colour, and the labels."""
     k = np.arange(n) % len(labels)
     x = np.round(k + np.random.default_rng(0).normal(size=n) / 9, 3)
-    return pd.DataFrame({"id": [f"{i:04}" for i in range(n)], "x": x, "farbe": np.array(["rot", "grün"])[k % 2],
-                         "y": np.array(labels)[k]})  # fmt: skip
+    return pd.DataFrame(
+        {
+            "id": [f"{i:04}" for i in range(n)],
+            "x": x,
+            "farbe": np.array(["rot", "grün"])[k % 2],
+            "y": np.array(labels)[k],
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -73,15 +79,33 @@ def folder(tmp_path_factory):
 
 
 # -- labels and categories -------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("labels", [
-    ["01", "1", "007"], ["3", "1", "2"], ["True", "False"], ["true", "True", "TRUE"], ["1.0", "1"], ["NA", "None", "nan"],
-    [" a", "a"], ["2020-01-01", "2020-01-02"], ["1,5", "2,5"], ["+1", "-1"], ["1e3", "1000"], ["-0", "0"], ["0.5", "1.5"],
-    ["12345678901234567890", "12345678901234567891"], ["a;b", 'c "d"'], ["9", "10"], ["é", "日本"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["01", "1", "007"],
+        ["3", "1", "2"],
+        ["True", "False"],
+        ["true", "True", "TRUE"],
+        ["1.0", "1"],
+        ["NA", "None", "nan"],
+        [" a", "a"],
+        ["2020-01-01", "2020-01-02"],
+        ["1,5", "2,5"],
+        ["+1", "-1"],
+        ["1e3", "1000"],
+        ["-0", "0"],
+        ["0.5", "1.5"],
+        ["12345678901234567890", "12345678901234567891"],
+        ["a;b", 'c "d"'],
+        ["9", "10"],
+        ["é", "日本"],
+    ],
+)
 def test_labels_come_back_as_they_were(tmp_path, labels):
     shapes(labels).to_csv(tmp_path / "t.csv", index=False)
-    facts = json.loads(run("fit", tmp_path / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m",
-                           "--json")[0])  # fmt: skip
+    facts = json.loads(
+        run("fit", tmp_path / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m", "--json")[0]
+    )
     assert len(facts["classes"]) == len(labels)
     decided = run("predict", tmp_path / "m", tmp_path / "t.csv", "--keep", "y")[0]
     table = pd.read_csv(io.StringIO(decided), dtype=str, keep_default_na=False)
@@ -102,8 +126,13 @@ def test_costs_match_labels_as_written(folder, tmp_path):
     assert cost.classes == ("007", "01", "1") and cost.decisions == ("007", "01", "1", "ask")
     assert cost.values.tolist() == [[0, 4, 5, 1], [2, 0, 3, 1], [7, 6, 0, 1]]
     (tmp_path / "c.csv").write_text("true,1,2,007\n007,5,4,0\n2,3,0,2\n1,0,6,7\n")
-    message = refused("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "n")
-    assert "every class of column 'y', got none for ['01'] while ['2'] are no classes there: correct these labels" in message
+    message = refused(
+        "fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "n"
+    )
+    assert (
+        "every class of column 'y', got none for ['01'] while ['2'] are no classes there: correct these labels"
+        in message
+    )
 
 
 def test_costs_of_labels_that_differ_by_blanks_only(tmp_path):
@@ -114,26 +143,49 @@ def test_costs_of_labels_that_differ_by_blanks_only(tmp_path):
     assert cost.classes == (" a", "a", "b") and cost.decisions == (" a", "a", "b", "ask")
     assert cost.values.tolist() == [[0, 3, 2, 1], [5, 0, 4, 1], [6, 7, 0, 1]]
     (tmp_path / "c.csv").write_text("true, a,a,b\na,5,0,4\n a,0,3,2\nb,6,7,0\nb ,6,7,0\n")
-    result = invoke("fit", tmp_path / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "n")
+    result = invoke(
+        "fit", tmp_path / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "n"
+    )
     assert result.exit_code == 2 and "have two rows for 'b'" in result.stderr
 
 
 def test_costs_as_excel_writes_them(folder, tmp_path):
-    (tmp_path / "c.csv").write_bytes("sep=;\r\nwähr;007;01;1;\r\n007;0;4,5;5;\r\n01;2;0;3;\r\n1;7;6;0;\r\n;;;;\r\n".encode("cp1252"))
-    said = run("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")[1]
+    (tmp_path / "c.csv").write_bytes(
+        "sep=;\r\nwähr;007;01;1;\r\n007;0;4,5;5;\r\n01;2;0;3;\r\n1;7;6;0;\r\n;;;;\r\n".encode("cp1252")
+    )
+    said = run("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")[
+        1
+    ]
     assert minrisk.load(tmp_path / "m").cost_.values.tolist() == [[0, 4.5, 5], [2, 0, 3], [7, 6, 0]]
     assert "c.csv is read as costs in the encoding cp1252, with decimal commas" in said
-    for options in (["--delimiter", ",", "--decimal", "."], ["--encoding", "utf-8"]):  # said of the data, not of the costs
-        run("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *options, *FEW, "--out", tmp_path / "n")
+    for options in (
+        ["--delimiter", ",", "--decimal", "."],
+        ["--encoding", "utf-8"],
+    ):  # said of the data, not of the costs
+        run(
+            "fit",
+            folder / "t.csv",
+            "--target",
+            "y",
+            "--costs",
+            tmp_path / "c.csv",
+            *options,
+            *FEW,
+            "--out",
+            tmp_path / "n",
+        )
         assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
 
 
-@pytest.mark.parametrize(("rows", "cost", "told"), [
-    (["5;0;1.000", "10;2,5;0"], 1000, ", with decimal commas, with points between thousands"),
-    (["5;0;1.000,5", "10;2,5;0"], 1000.5, ", with decimal commas"),
-    (["5;0;1.250", "10;2;0"], 1.25, ", with points as decimal marks ('1.250' is 1.25)"),
-    (["5;0;1.5", "10;2;0"], 1.5, ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("rows", "cost", "told"),
+    [
+        (["5;0;1.000", "10;2,5;0"], 1000, ", with decimal commas, with points between thousands"),
+        (["5;0;1.000,5", "10;2,5;0"], 1000.5, ", with decimal commas"),
+        (["5;0;1.250", "10;2;0"], 1.25, ", with points as decimal marks ('1.250' is 1.25)"),
+        (["5;0;1.5", "10;2;0"], 1.5, ""),
+    ],
+)
 def test_costs_with_points_between_thousands(tmp_path, rows, cost, told):
     shapes(["5", "10"]).to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "c.csv").write_text("\n".join(["true;5;10", *rows]))
@@ -148,17 +200,38 @@ def test_costs_with_points_between_thousands(tmp_path, rows, cost, told):
 def test_costs_with_points_and_commas_for_decimal_marks(tmp_path):
     shapes(["5", "10"]).to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "c.csv").write_text("true;5;10\n5;0;1.5\n10;2,5;0\n")
-    message = refused("fit", tmp_path / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")
+    message = refused(
+        "fit", tmp_path / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m"
+    )
     assert "must be a number with a decimal comma, as others are, got '1.5'" in message
     (tmp_path / "c.csv").write_text("true,5,10\n5,0,1.250\n10,2.5,0\n")  # written otherwise than the table
-    run("fit", tmp_path / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", "--decimal", ",", *FEW, "--out", tmp_path / "m")
+    run(
+        "fit",
+        tmp_path / "t.csv",
+        "--target",
+        "y",
+        "--costs",
+        tmp_path / "c.csv",
+        "--decimal",
+        ",",
+        *FEW,
+        "--out",
+        tmp_path / "m",
+    )
     assert minrisk.load(tmp_path / "m").cost_.values[0, 1] == 1.25
 
 
-@pytest.mark.parametrize("text", [
-    "true;5;10\n5;0;1,5\n10;2;0\n", "true;5;10;\n5;0;1.000;\n10;2,5;0;\n", "true\t5\t10\n5\t0\t1,250\n10\t2\t0\n",
-    "sep=;\ntrue;5;10\n5;0;1.250\n10;2;0\n", "true,5,10\n5,0,1.250\n10,2.5,0\n",
-], ids=repr)  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "true;5;10\n5;0;1,5\n10;2;0\n",
+        "true;5;10;\n5;0;1.000;\n10;2,5;0;\n",
+        "true\t5\t10\n5\t0\t1,250\n10\t2\t0\n",
+        "sep=;\ntrue;5;10\n5;0;1.250\n10;2;0\n",
+        "true,5,10\n5,0,1.250\n10,2.5,0\n",
+    ],
+    ids=repr,
+)
 @pytest.mark.filterwarnings("ignore::minrisk.DataWarning")
 def test_costs_are_what_python_reads(tmp_path, text):
     (tmp_path / "c.csv").write_text(text)
@@ -194,8 +267,10 @@ def put(frame, column, kind, place):
 
     values = frame[column]
     made = {
-        "float64": lambda: values.astype("float64"), "csv of floats": lambda: values.astype("float64"),
-        "string": lambda: values.astype("string"), "category": lambda: values.astype("category"),
+        "float64": lambda: values.astype("float64"),
+        "csv of floats": lambda: values.astype("float64"),
+        "string": lambda: values.astype("string"),
+        "category": lambda: values.astype("category"),
         "decimal": lambda: values.map(lambda value: decimal.Decimal(int(value)), na_action="ignore").astype(object),
         "int64": lambda: values.astype("int64") if values.notna().all() else values,
     }.get(kind, lambda: values)()
@@ -230,13 +305,27 @@ def test_categories_of_whole_numbers_stay_themselves(tmp_path, trained, codes):
 @pytest.mark.parametrize("codes", [[101, 102, 103], [1.042, 1.5, -2.25]], ids=["whole", "fractions"])
 def test_categories_that_are_numbers_are_the_same_with_a_decimal_comma(tmp_path, trained, codes):
     k = np.arange(60) % 3
-    frame = pd.DataFrame({"code": np.array(codes, dtype=float)[k], "x": np.arange(60) / 4, "t": np.array(["1,0", "b", "c"])[k]})
+    frame = pd.DataFrame(
+        {"code": np.array(codes, dtype=float)[k], "x": np.arange(60) / 4, "t": np.array(["1,0", "b", "c"])[k]}
+    )
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_csv(tmp_path / "de.csv", index=False, sep=";", decimal=",")
     frame.to_parquet(tmp_path / "t.parquet")
     if codes[0] == 101:
         frame.astype({"code": int}).to_csv(tmp_path / "whole.csv", index=False)
-    run("fit", tmp_path / trained, "--target", "t", "--categorical", "code", "--drop", "x", *FEW, "--out", tmp_path / "m")
+    run(
+        "fit",
+        tmp_path / trained,
+        "--target",
+        "t",
+        "--categorical",
+        "code",
+        "--drop",
+        "x",
+        *FEW,
+        "--out",
+        tmp_path / "m",
+    )
     for path in tmp_path.glob("*.*"):
         text, said = run("evaluate", tmp_path / "m", path, "--json")
         assert json.loads(text)["error"] == 0 and "taken as missing" not in said, path
@@ -267,16 +356,24 @@ def test_labels_of_one_file_are_those_of_another(tmp_path, trained):
     k = np.arange(60) % 3
     frame = pd.DataFrame({"x": k + 0.0, "t": pd.array(k + 1, dtype="Int64")})
     run("fit", put(frame, "t", trained, tmp_path), "--target", "t", *FEW, "--out", tmp_path / "m")
-    assert minrisk.load(tmp_path / "m").classes_.dtype.kind == {"csv of floats": "O", "string": "O", "float64": "f"}.get(trained, "i")
+    assert minrisk.load(tmp_path / "m").classes_.dtype.kind == {
+        "csv of floats": "O",
+        "string": "O",
+        "float64": "f",
+    }.get(trained, "i")
     for kind in KINDS:
         path = put(frame, "t", kind, tmp_path)
         assert json.loads(run("evaluate", tmp_path / "m", path, "--json")[0])["error"] == 0, kind
 
 
 NESTED = {
-    "lists": [[1, 2]] * 60, "lists after nothing": [None] * 3 + [[1, 2]] * 57, "structures": [{"a": 1}] * 60, "bytes": [b"x"] * 60,
-    "maps": pa.array([[("a", 1)]] * 60, pa.map_(pa.string(), pa.int64())), "fixed lists": pa.array([[1, 2]] * 60, pa.list_(pa.int64(), 2)),
-}  # fmt: skip
+    "lists": [[1, 2]] * 60,
+    "lists after nothing": [None] * 3 + [[1, 2]] * 57,
+    "structures": [{"a": 1}] * 60,
+    "bytes": [b"x"] * 60,
+    "maps": pa.array([[("a", 1)]] * 60, pa.map_(pa.string(), pa.int64())),
+    "fixed lists": pa.array([[1, 2]] * 60, pa.list_(pa.int64(), 2)),
+}
 
 
 @pytest.mark.parametrize("kind", NESTED)
@@ -292,7 +389,9 @@ def test_columns_of_lists_and_structures_are_named(tmp_path, kind):
         for command in ("predict", "evaluate"):
             assert f"column {column!r}" in refused(command, tmp_path / "m", name)
         for options in ([], ["--categorical", column]):
-            assert f"column {column!r}" in refused("fit", name, "--target", "y", *options, *FEW, "--out", tmp_path / "n")
+            assert f"column {column!r}" in refused(
+                "fit", name, "--target", "y", *options, *FEW, "--out", tmp_path / "n"
+            )
     what = "lists, structures or bytes"
     parquet.write_table(table.set_column(3, "y", cells), name)
     assert f"column 'y' of {name} must hold class labels, but holds {what}" in refused("fit", name, *fit)
@@ -309,13 +408,18 @@ def test_the_same_table_makes_the_same_model(folder, tmp_path, name):
     drop = ["--drop", "id"]
     said = run("fit", folder / name, "--target", "y", *drop, *FEW, "--out", tmp_path / "m")[1]
     assert (tmp_path / "m").read_bytes() == (folder / "m").read_bytes()
-    expected = {"de.csv": "separated by semicolons, in the encoding cp1252, with decimal commas",
-                "excel.txt": "separated by tabs, in the encoding utf-16, with decimal commas",
-                "index.csv": "the column '', as pandas and R write the names of rows, is left out", "t.parquet": ""}[name]  # fmt: skip
+    expected = {
+        "de.csv": "separated by semicolons, in the encoding cp1252, with decimal commas",
+        "excel.txt": "separated by tabs, in the encoding utf-16, with decimal commas",
+        "index.csv": "the column '', as pandas and R write the names of rows, is left out",
+        "t.parquet": "",
+    }[name]
     assert expected in said and (said == "") == (expected == "")
     decided = run("predict", folder / "m", folder / name)[0]
     assert decided == run("predict", folder / "m", folder / "t.csv")[0]
-    same = [json.loads(run("evaluate", folder / "m", folder / file, "--json")[0])["confusions"] for file in (name, "t.csv")]
+    same = [
+        json.loads(run("evaluate", folder / "m", folder / file, "--json")[0])["confusions"] for file in (name, "t.csv")
+    ]
     assert same[0] == same[1]
 
 
@@ -324,22 +428,42 @@ def test_what_was_stated_is_not_told(folder, tmp_path):
     said = run("fit", folder / "de.csv", "--target", "y", "--drop", "id", *stated, *FEW, "--out", tmp_path / "m")[1]
     assert said == "" and (tmp_path / "m").read_bytes() == (folder / "m").read_bytes()
     assert run("predict", folder / "m", folder / "de.csv", "--keep", "id", *stated)[1] == ""
-    assert run("evaluate", folder / "m", folder / "excel.txt", "--delimiter", "tab", "--decimal", ",", "--encoding", "utf-16")[1] == ""
+    assert (
+        run(
+            "evaluate",
+            folder / "m",
+            folder / "excel.txt",
+            "--delimiter",
+            "tab",
+            "--decimal",
+            ",",
+            "--encoding",
+            "utf-16",
+        )[1]
+        == ""
+    )
 
 
 def test_texts_that_are_nearly_numbers_are_told(tmp_path):
-    frame = shapes(["a", "b"]).assign(rate=["12%", "3%", "5%"] * 30, day=["1.1.2020", "2.1.2020"] * 45, price=["€5", "€1,000"] * 45)
+    frame = shapes(["a", "b"]).assign(
+        rate=["12%", "3%", "5%"] * 30, day=["1.1.2020", "2.1.2020"] * 45, price=["€5", "€1,000"] * 45
+    )
     frame.to_csv(tmp_path / "t.csv", index=False)
     said = run("fit", tmp_path / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m")[1]
-    for words in ("'rate' of {} holds percentages such as '12%', taken for categories: to have numbers, remove the sign %",
-                  "'day' of {} holds dates such as '1.1.2020', taken for categories: to have dates, write them as 2024-03-01", "'price' of {} holds amounts of money such as '€5'"):
+    for words in (
+        "'rate' of {} holds percentages such as '12%', taken for categories: to have numbers, remove the sign %",
+        "'day' of {} holds dates such as '1.1.2020', taken for categories: to have dates, write them as 2024-03-01",
+        "'price' of {} holds amounts of money such as '€5'",
+    ):
         assert words.format(tmp_path / "t.csv") in said
     assert said.count("\n") == 3
 
 
 def test_columns_of_categories_are_listed(folder, tmp_path):
     text = run("fit", folder / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m")[0]
-    assert re.search(r"categories +farbe \(2\)", text) and re.search(r"categories +farbe \(2\)", run("show", folder / "m")[0])
+    assert re.search(r"categories +farbe \(2\)", text) and re.search(
+        r"categories +farbe \(2\)", run("show", folder / "m")[0]
+    )
     assert json.loads(run("show", folder / "m", "--json")[0])["categories"] == {"farbe": 2}
 
 
@@ -389,7 +513,9 @@ class Counted(str):
 @pytest.mark.parametrize("kind", slow_after(2, ["csv", "parquet", "semicolons"]))
 def test_wide_tables_take_time_by_their_width(tmp_path, monkeypatch, kind):
     whole = Table.__init__
-    monkeypatch.setattr(Table, "__init__", lambda self, path, names: whole(self, path, [Counted(name) for name in names]))
+    monkeypatch.setattr(
+        Table, "__init__", lambda self, path, names: whole(self, path, [Counted(name) for name in names])
+    )
     counts = {command: [] for command in ("fit", "predict", "keep", "unused", "evaluate")}
     for width in (120, 480):
         x = np.random.default_rng(0).normal(size=(12, width))
@@ -398,14 +524,22 @@ def test_wide_tables_take_time_by_their_width(tmp_path, monkeypatch, kind):
         if kind == "parquet":
             frame.to_parquet(path, index=False)
         else:
-            frame.to_csv(path, index=False, sep=";" if kind == "semicolons" else ",", decimal="," if kind == "semicolons" else ".")
+            frame.to_csv(
+                path,
+                index=False,
+                sep=";" if kind == "semicolons" else ",",
+                decimal="," if kind == "semicolons" else ".",
+            )
         drop = [word for name in frame.columns[: width // 2] for word in ("--drop", name)]
         every = ",".join(frame.columns)
         for command, arguments in {
-            "fit": ("fit", path, "--target", "y", *FEW, "--out", model), "half": ("fit", path, "--target", "y", *drop, *FEW, "--out", small),
-            "predict": ("predict", model, path), "keep": ("predict", model, path, "--keep", every, "--out", tmp_path / "k.csv"),
-            "unused": ("predict", small, path), "evaluate": ("evaluate", model, path),
-        }.items():  # fmt: skip
+            "fit": ("fit", path, "--target", "y", *FEW, "--out", model),
+            "half": ("fit", path, "--target", "y", *drop, *FEW, "--out", small),
+            "predict": ("predict", model, path),
+            "keep": ("predict", model, path, "--keep", every, "--out", tmp_path / "k.csv"),
+            "unused": ("predict", small, path),
+            "evaluate": ("evaluate", model, path),
+        }.items():
             Counted.n = 0
             run(*arguments)
             counts.setdefault(command, []).append(Counted.n)
@@ -414,8 +548,19 @@ def test_wide_tables_take_time_by_their_width(tmp_path, monkeypatch, kind):
 
 
 # -- texts of others ---------------------------------------------------------------------------------------------------
-SEEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")  # what no message may hold
-EVIL = ["\x1b[2J\x1b[31m", "\u202egnp.exe", "bell\x07", "\x9b31m", "line\nminrisk: note: all is well", "tab\tcr\rnul", "zero\u200bwidth", "[bold]x"]
+SEEN = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
+)  # what no message may hold
+EVIL = [
+    "\x1b[2J\x1b[31m",
+    "\u202egnp.exe",
+    "bell\x07",
+    "\x9b31m",
+    "line\nminrisk: note: all is well",
+    "tab\tcr\rnul",
+    "zero\u200bwidth",
+    "[bold]x",
+]
 
 
 @pytest.fixture(scope="module")
@@ -425,21 +570,41 @@ def evil(tmp_path_factory):
     place.mkdir()
     n = 90
     k = np.random.default_rng(0).permutation(n) % len(EVIL)
-    frame = pd.DataFrame({f"{text} {j}": np.where(k == j, 3.0, 0.0) + np.arange(n) % 7 / 9 for j, text in enumerate(EVIL)})
+    frame = pd.DataFrame(
+        {f"{text} {j}": np.where(k == j, 3.0, 0.0) + np.arange(n) % 7 / 9 for j, text in enumerate(EVIL)}
+    )
     frame = frame.assign(**{"word\x1b[5m": np.array(EVIL)[np.arange(n) % 3], "class\u202e": np.array(EVIL)[k]})
     frame.to_csv(place / "t.csv", index=False, quoting=csv.QUOTE_NONNUMERIC)
-    frame.assign(**{"word\x1b[5m": "new\x1b[0m", "more\x1b": 1, "class\u202e": np.array(EVIL)[k[::-1]]}).to_csv(place / "wrong.csv", index=False, quoting=csv.QUOTE_NONNUMERIC)
+    frame.assign(**{"word\x1b[5m": "new\x1b[0m", "more\x1b": 1, "class\u202e": np.array(EVIL)[k[::-1]]}).to_csv(
+        place / "wrong.csv", index=False, quoting=csv.QUOTE_NONNUMERIC
+    )
     (place / "c.csv").write_text("true,ask\x1b[1m\n")
     run("fit", place / "t.csv", "--target", "class\u202e", *FEW, "--out", place / "m")
     return place
 
 
-@pytest.mark.parametrize("command", [
-    "fit t.csv --target class --out n", "predict m wrong.csv --out d.csv", "predict m wrong.csv --out d.csv --keep gone\x1b", "evaluate m wrong.csv",
-    "show m", "fit t.csv --target class\u202e --out n", "fit t.csv --target class\u202e --costs c.csv --out n", "fit t.csv --target class\u202e --costs g\x1b --out n",
-    "fit gone\x1b.csv --target y --out n", "fit t.csv --target class\u202e --drop class\u202e --out n", "show gone\x1b", "evaluate m t.csv --target class\u202e",
-    "fit t.csv --target bell\x07\xa06 --out n", "predict t.csv t.csv", "predict m t.csv --costs ordinal\x1b", "fit \x1b --\x1b", "\x1b[31m",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    [
+        "fit t.csv --target class --out n",
+        "predict m wrong.csv --out d.csv",
+        "predict m wrong.csv --out d.csv --keep gone\x1b",
+        "evaluate m wrong.csv",
+        "show m",
+        "fit t.csv --target class\u202e --out n",
+        "fit t.csv --target class\u202e --costs c.csv --out n",
+        "fit t.csv --target class\u202e --costs g\x1b --out n",
+        "fit gone\x1b.csv --target y --out n",
+        "fit t.csv --target class\u202e --drop class\u202e --out n",
+        "show gone\x1b",
+        "evaluate m t.csv --target class\u202e",
+        "fit t.csv --target bell\x07\xa06 --out n",
+        "predict t.csv t.csv",
+        "predict m t.csv --costs ordinal\x1b",
+        "fit \x1b --\x1b",
+        "\x1b[31m",
+    ],
+)
 def test_terminals_obey_nothing_that_a_file_holds(evil, command, monkeypatch):
     monkeypatch.chdir(evil)
     words = [word.replace("\xa0", " ") for word in command.split(" ")]
@@ -457,7 +622,11 @@ def test_json_is_exact_and_shows_nothing_to_obey(evil, command, monkeypatch):
     out = inside(*command.split())[1].decode()
     assert SEEN.search(out) is None
     facts = json.loads(out)
-    named = {row["feature"] for row in facts["importance"]} if "importance" in facts else {row["true"] for row in facts["confusions"]}
+    named = (
+        {row["feature"] for row in facts["importance"]}
+        if "importance" in facts
+        else {row["true"] for row in facts["confusions"]}
+    )
     assert {name.rpartition(" ")[0] if "importance" in facts else name for name in named} >= set(EVIL[:3])
 
 
@@ -487,7 +656,11 @@ def test_decisions_are_exact_but_on_a_terminal(evil, monkeypatch):
         os.close(device)
 
 
-@pytest.mark.parametrize("content", slow_after(1, ["raise ImportError('numpy.dtype size changed')", "", "1 / 0"]), ids=["none", "stub", "faulty"])
+@pytest.mark.parametrize(
+    "content",
+    slow_after(1, ["raise ImportError('numpy.dtype size changed')", "", "1 / 0"]),
+    ids=["none", "stub", "faulty"],
+)
 def test_a_broken_pandas_is_named(folder, tmp_path, content):
     (tmp_path / "pandas").mkdir()
     (tmp_path / "pandas" / "__init__.py").write_text(content)
@@ -505,12 +678,33 @@ def test_texts_that_spreadsheets_take_for_formulas(tmp_path, name):
     k = np.arange(96) % len(texts)
     frame = pd.DataFrame({"x": k + 0.0, "=note": np.array(texts)[k], "n": -k, "y": np.array(texts)[k]})
     frame.to_parquet(tmp_path / "t.parquet", index=False)
-    run("fit", tmp_path / "t.parquet", "--target", "y", "--drop", "=note", "--drop", "n", "--method", "rebel", "--n-estimators", 60, "--out", tmp_path / "m")
+    run(
+        "fit",
+        tmp_path / "t.parquet",
+        "--target",
+        "y",
+        "--drop",
+        "=note",
+        "--drop",
+        "n",
+        "--method",
+        "rebel",
+        "--n-estimators",
+        60,
+        "--out",
+        tmp_path / "m",
+    )
     out = tmp_path / name if name != "-" else name
     tables = []
     for options in ([], ["--safe-text"]):
         told = run("predict", tmp_path / "m", tmp_path / "t.parquet", "--keep", "=note,n", *options, "--out", out)[0]
-        read = pd.read_parquet if "parquet" in name else lambda path: pd.read_csv(io.StringIO(told, newline="") if name == "-" else path, dtype={"=note": str, "'=note": str})
+        read = (
+            pd.read_parquet
+            if "parquet" in name
+            else lambda path: pd.read_csv(
+                io.StringIO(told, newline="") if name == "-" else path, dtype={"=note": str, "'=note": str}
+            )
+        )
         tables.append(read(out))
     plain, safe = tables
     assert list(plain) == ["=note", "n", "decision"] and list(safe) == ["'=note", "n", "decision"]
@@ -525,8 +719,10 @@ def test_texts_that_spreadsheets_take_for_formulas(tmp_path, name):
 
 # -- streams -----------------------------------------------------------------------------------------------------------
 def test_standard_input_and_output(folder):
-    line = ("$minrisk fit - --target y --drop id --method rebel --n-estimators 5 --out - < t.csv 2> summary | $minrisk predict - "
-            "t.parquet --keep id --out - > d.csv; $minrisk evaluate m - --json < excel.txt > e.json; cat d.csv")  # fmt: skip
+    line = (
+        "$minrisk fit - --target y --drop id --method rebel --n-estimators 5 --out - < t.csv 2> summary | $minrisk predict - "
+        "t.parquet --keep id --out - > d.csv; $minrisk evaluate m - --json < excel.txt > e.json; cat d.csv"
+    )
     done = shell(line, folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout == run("predict", folder / "m", folder / "t.csv", "--keep", "id")[0]
@@ -535,9 +731,11 @@ def test_standard_input_and_output(folder):
 
 
 def test_process_substitution_fifos_and_devices(folder, tmp_path):
-    line = ("$minrisk predict m <(cat de.csv) --out >(cat > got.csv); $minrisk predict m t.csv --out /dev/stdout;"
-            "$minrisk predict m t.csv --out /dev/null; $minrisk fit t.csv --target y --drop id --method rebel --n-estimators 5 "
-            "--costs <(printf 'true,007,01,1\\n007,0,1,1\\n01,1,0,1\\n1,1,1,0\\n') --out /dev/fd/3 3> third > summary; sleep 1")  # fmt: skip
+    line = (
+        "$minrisk predict m <(cat de.csv) --out >(cat > got.csv); $minrisk predict m t.csv --out /dev/stdout;"
+        "$minrisk predict m t.csv --out /dev/null; $minrisk fit t.csv --target y --drop id --method rebel --n-estimators 5 "
+        "--costs <(printf 'true,007,01,1\\n007,0,1,1\\n01,1,0,1\\n1,1,1,0\\n') --out /dev/fd/3 3> third > summary; sleep 1"
+    )
     done = shell(line, folder)
     expected = run("predict", folder / "m", folder / "t.csv")[0]
     assert done.stdout == expected == (folder / "got.csv").read_text()
@@ -557,7 +755,9 @@ def test_out_writes_what_a_link_leads_to(folder, tmp_path):
     (tmp_path / "m").symlink_to("models/today")
     for _ in range(2):  # a link to nothing yet, then one to a model
         run("fit", folder / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m")
-        assert (tmp_path / "m").is_symlink() and (tmp_path / "models" / "today").read_bytes() == (folder / "m").read_bytes()
+        assert (tmp_path / "m").is_symlink() and (tmp_path / "models" / "today").read_bytes() == (
+            folder / "m"
+        ).read_bytes()
     (tmp_path / "models" / "today").chmod(0o640)
     run("fit", folder / "t.csv", "--target", "y", *FEW, "--out", tmp_path / "m")
     assert stat.S_IMODE((tmp_path / "models" / "today").stat().st_mode) == 0o640
@@ -622,8 +822,12 @@ def test_any_encoding_of_the_output(foreign, tmp_path, codec):
 
 def test_a_locale_without_an_encoding(foreign, tmp_path):
     plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
-    done = process("fit", foreign / "t.csv", "--target", "y", "--drop", "größe", *FEW, "--out", tmp_path / "m", env=plain)
-    assert done.returncode == 0 and done.stderr == b"" and rb"\u65e5\u672c" in done.stdout  # names are found all the same
+    done = process(
+        "fit", foreign / "t.csv", "--target", "y", "--drop", "größe", *FEW, "--out", tmp_path / "m", env=plain
+    )
+    assert (
+        done.returncode == 0 and done.stderr == b"" and rb"\u65e5\u672c" in done.stdout
+    )  # names are found all the same
     assert "größe" not in minrisk.load(tmp_path / "m").feature_names_in_
 
 
@@ -642,11 +846,25 @@ class Left(io.BytesIO):
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
-@pytest.mark.parametrize(("out", "err"), [(Full, None), (Left, None), ("closed", None), (Full, Full), ("closed", "closed"), (None, Left)])
+@pytest.mark.parametrize(
+    ("out", "err"), [(Full, None), (Left, None), ("closed", None), (Full, Full), ("closed", "closed"), (None, Left)]
+)
 def test_a_summary_that_cannot_be_written_is_no_failure(folder, tmp_path, out, err, options):
     streams = [stream() if isinstance(stream, type) else stream for stream in (out, err)]
-    code, _, told = inside("fit", folder / "de.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m", *options,
-                           out=streams[0], err=streams[1])  # fmt: skip
+    code, _, told = inside(
+        "fit",
+        folder / "de.csv",
+        "--target",
+        "y",
+        "--drop",
+        "id",
+        *FEW,
+        "--out",
+        tmp_path / "m",
+        *options,
+        out=streams[0],
+        err=streams[1],
+    )
     assert code == 0 and (tmp_path / "m").read_bytes() == (folder / "m").read_bytes()
     assert told.count(b"minrisk: ") == (0 if err else 2 if out is Full else 1) == told.count(b"\n")
 
@@ -696,7 +914,20 @@ def test_names_of_files_that_are_no_text(folder, tmp_path, monkeypatch):
 def test_nothing_is_cut_in_a_narrow_terminal(folder, tmp_path, columns):
     (tmp_path / "c.csv").write_text("true,007,01,1,somebody else decides\n007,0,1234,1,1\n01,1000,0,1,1\n1,1,1,0,1\n")
     out = tmp_path / "m"
-    run("fit", folder / "t.csv", "--target", "y", "--drop", "id", "--n-estimators", 5, "--costs", tmp_path / "c.csv", "--out", out)
+    run(
+        "fit",
+        folder / "t.csv",
+        "--target",
+        "y",
+        "--drop",
+        "id",
+        "--n-estimators",
+        5,
+        "--costs",
+        tmp_path / "c.csv",
+        "--out",
+        out,
+    )
     for command in (["show", out], ["evaluate", out, folder / "t.csv"]):
         text = inside(*command, columns=columns)[1].decode()
         assert "…" not in text
@@ -712,39 +943,62 @@ def test_evaluate_names_the_costs_it_judges_by(folder, tmp_path):
     told = {}
     for name, model in {
         "given to fit": minrisk.MinRiskClassifier(n_estimators=3, random_state=0).fit(X, y, cost=table),
-        "given": minrisk.REBELClassifier(table, n_estimators=3).fit(X, y), "none": minrisk.REBELClassifier(n_estimators=3).fit(X, y),
+        "given": minrisk.REBELClassifier(table, n_estimators=3).fit(X, y),
+        "none": minrisk.REBELClassifier(n_estimators=3).fit(X, y),
         "uniform": minrisk.REBELClassifier(1 - np.eye(3), n_estimators=3).fit(X, y),
-    }.items():  # fmt: skip
+    }.items():
         minrisk.save(model, tmp_path / "m")
-        told[name] = json.loads(run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--target", "y", "--json")[0])["costs"]
+        told[name] = json.loads(run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--target", "y", "--json")[0])[
+            "costs"
+        ]
         text = run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--target", "y")[0]
         assert ("every mistake costs 1" in text) == (name in ("none", "uniform")), name
     assert told == {"given to fit": "the model's", "given": "the model's", "none": "0/1", "uniform": "0/1"}
 
 
-@pytest.mark.parametrize(("risk", "best", "words"), [
-    (0.5, 2.0, "negative is good, the decisions cost 1.5 (75 %) less a row"), (3.0, 2.0, "cost 1 (50 %) more a row"),
-    (2.0, 2.0, "no less than the best constant one"), (1.0, 0.0, "cost 1 more a row"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("risk", "best", "words"),
+    [
+        (0.5, 2.0, "negative is good, the decisions cost 1.5 (75 %) less a row"),
+        (3.0, 2.0, "cost 1 (50 %) more a row"),
+        (2.0, 2.0, "no less than the best constant one"),
+        (1.0, 0.0, "cost 1 more a row"),
+    ],
+)
 def test_regret_in_words(risk, best, words):
     from minrisk.cli.report import _regret_in_words
 
     assert words in _regret_in_words(risk - best, best)
 
 
-PYTHON = re.compile(r"CostMatrix|DataFrame|allow_diagonal|to_numpy|astype|warm_start|labels=|classes=|cost\[|pass |index_col|\bX\b|None|True")
+PYTHON = re.compile(
+    r"CostMatrix|DataFrame|allow_diagonal|to_numpy|astype|warm_start|labels=|classes=|cost\[|pass |index_col|\bX\b|None|True"
+)
 
 
-@pytest.mark.parametrize("costs", [
-    "true,01,1\n01,0,1\n1,1,0\n", "true,01,1,007\n01,0,1,2\n1,1,0,2\n007,1,1,3\n", "true,01,1,07\n01,0,1,2\n1,1,0,2\n007,1,1,3\n",
-    "true,01,1,007\n01,0,-1,2\n1,1,0,2\n007,1,1,0\n", "true,01,1,007\n01,0,nan,2\n1,1,0,2\n007,1,1,0\n",
-    "true,01,01,007\n01,0,1,2\n1,1,0,2\n007,1,1,0\n",
-    "true,01,1,007\n01,0,1,2\n01,1,0,2\n007,1,1,0\n", "true,01,1,007\n01,0,1\n1,1,0,2\n007,1,1,0\n", "true\n01\n", "", "true,refer\n01,1\n1,1\n007,1\n",
-    "true,01,1,007\n01,0,x,2\n1,1,0,2\n007,1,1,0\n", "0,1\n1,0\n",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "costs",
+    [
+        "true,01,1\n01,0,1\n1,1,0\n",
+        "true,01,1,007\n01,0,1,2\n1,1,0,2\n007,1,1,3\n",
+        "true,01,1,07\n01,0,1,2\n1,1,0,2\n007,1,1,3\n",
+        "true,01,1,007\n01,0,-1,2\n1,1,0,2\n007,1,1,0\n",
+        "true,01,1,007\n01,0,nan,2\n1,1,0,2\n007,1,1,0\n",
+        "true,01,01,007\n01,0,1,2\n1,1,0,2\n007,1,1,0\n",
+        "true,01,1,007\n01,0,1,2\n01,1,0,2\n007,1,1,0\n",
+        "true,01,1,007\n01,0,1\n1,1,0,2\n007,1,1,0\n",
+        "true\n01\n",
+        "",
+        "true,refer\n01,1\n1,1\n007,1\n",
+        "true,01,1,007\n01,0,x,2\n1,1,0,2\n007,1,1,0\n",
+        "0,1\n1,0\n",
+    ],
+)
 def test_what_is_wrong_with_costs_is_said_in_terms_of_the_file(folder, tmp_path, costs):
     (tmp_path / "c.csv").write_text(costs)
-    message = refused("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")
+    message = refused(
+        "fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m"
+    )
     assert PYTHON.search(message.replace(str(tmp_path), "")) is None and "c.csv" in message
     assert message.count(". ") == 0  # one sentence
 

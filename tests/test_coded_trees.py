@@ -21,8 +21,10 @@ def random_model(rng, n_trees, n_vectors=3, constants=0, grid=None):
     """Trees whose leaves answer 1, on four features, with single leaves of zeros between them."""
     trees = [leaf_tree(rng, D, int(rng.integers(2, 20)), n_vectors) for _ in range(n_trees)]
     if grid is not None:  # few thresholds, so that values fall on them
-        trees = [t._replace(threshold=np.where(np.isinf(t.threshold), np.inf, np.round(t.threshold * grid) / grid))
-                 for t in trees]  # fmt: skip
+        trees = [
+            t._replace(threshold=np.where(np.isinf(t.threshold), np.inf, np.round(t.threshold * grid) / grid))
+            for t in trees
+        ]
         for tree, end in ((trees[0], np.inf), (trees[-1], -np.inf), (trees[n_trees // 2], np.inf)):
             tree.threshold[0] = end
     trees = [t._replace(value=(t.left == np.arange(len(t.left))).astype(float)) for t in trees]
@@ -54,8 +56,10 @@ def test_same_bits_as_tree_after_tree(n_trees, dtype):
 def test_255_thresholds_are_the_most():
     rng = np.random.default_rng(0)
     trees = [leaf_tree(rng, 1, 2, 2) for _ in range(256)]
-    trees = [t._replace(value=np.array([0.0, 1.0, 1.0]), threshold=np.array([i, np.inf, np.inf]))
-             for i, t in enumerate(trees)]  # fmt: skip
+    trees = [
+        t._replace(value=np.array([0.0, 1.0, 1.0]), threshold=np.array([i, np.inf, np.inf]))
+        for i, t in enumerate(trees)
+    ]
     vectors = rng.normal(size=(512, 2))
     X = np.arange(-1.0, 257.0, 3.5)[:, None]  # on thresholds and between them
     for n, coded in ((255, True), (256, False)):

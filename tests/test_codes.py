@@ -166,7 +166,9 @@ def test_what_is_shown_during_the_rounds_is_decoded(decoding):
     assert model.code_.shape == (10, 34)
     risks = [np.mean(decided != y) for decided in model.staged_predict(X)]
     np.testing.assert_allclose(model.train_risk_[1:], risks, atol=1e-12)
-    stopped = AdaBoostMOClassifier(n_estimators=40, decoding=decoding, random_state=0, early_stopping=True, n_iter_no_change=4)
+    stopped = AdaBoostMOClassifier(
+        n_estimators=40, decoding=decoding, random_state=0, early_stopping=True, n_iter_no_change=4
+    )
     stopped.fit(X, y)
     assert stopped.n_iter_ == np.argmin(stopped.validation_risk_) > 0
     scores = stopped.decision_function(X)
@@ -175,11 +177,15 @@ def test_what_is_shown_during_the_rounds_is_decoded(decoding):
     np.testing.assert_array_equal(list(stopped.staged_decision_function(X))[-1], scores)
     bits = stopped.model_.intercept + sum(vectors[leaf] for _, leaf, vectors in rounds(stopped, X))
     words = stopped.code_
-    far = np.log(naive_codes.word_losses(words, bits)) if decoding == "loss" else naive_codes.different_bits(words, bits)
+    far = (
+        np.log(naive_codes.word_losses(words, bits)) if decoding == "loss" else naive_codes.different_bits(words, bits)
+    )
     np.testing.assert_allclose(scores, -far, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("how", [{"code": "random"}, {"code": CODE, "decoding": "hamming"}, {}, {"response": "own"}], ids=str)
+@pytest.mark.parametrize(
+    "how", [{"code": "random"}, {"code": CODE, "decoding": "hamming"}, {}, {"response": "own"}], ids=str
+)
 def test_models_go_on_from_a_file(how, tmp_path):
     X, y = load_wine(return_X_y=True)
     whole = AdaBoostMOClassifier(n_estimators=9, random_state=5, **how).fit(X, y)
@@ -211,14 +217,20 @@ def test_a_constant_decides_for_the_cheapest_class():
         assert model.train_risk_.tolist() == [pytest.approx(15 / 35)]
 
 
-@pytest.mark.parametrize(("code", "message"), [
-    ([[1, 1], [-1, 1]], "a row for each of the 3 classes, got 2 rows"),
-    ([[1, -1], [-1, 1], [1, -1]], "must differ.*in rows 0 and 2"),
-    ([[1, 1, 1, 1], [-1, 1, 1, -1], [1, -1, 1, 1]], "every column.*in column 2"),
-    ([[1, 0], [-1, 1], [1, 1]], "code must be one of"), ([[1], [-1, 1], [1, 1]], "code must be one of"),
-    ("all pairs", "code must be one of"), ([], "code must be one of"), (np.ones((3, 2, 2)), "code must be one of"),
-    ([["1", "a"], ["2", "b"], ["1", "b"]], "code must be one of"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ([[1, 1], [-1, 1]], "a row for each of the 3 classes, got 2 rows"),
+        ([[1, -1], [-1, 1], [1, -1]], "must differ.*in rows 0 and 2"),
+        ([[1, 1, 1, 1], [-1, 1, 1, -1], [1, -1, 1, 1]], "every column.*in column 2"),
+        ([[1, 0], [-1, 1], [1, 1]], "code must be one of"),
+        ([[1], [-1, 1], [1, 1]], "code must be one of"),
+        ("all pairs", "code must be one of"),
+        ([], "code must be one of"),
+        (np.ones((3, 2, 2)), "code must be one of"),
+        ([["1", "a"], ["2", "b"], ["1", "b"]], "code must be one of"),
+    ],
+)
 def test_codes_that_are_none_are_refused(code, message):
     X, y, _ = problem(0)
     with pytest.raises(ValueError, match=message):
@@ -394,12 +406,16 @@ def test_importances_of_adaboost_sip_are_shares():
 
 # -- both --------------------------------------------------------------------------------------------------------------
 @pytest.mark.slow  # `tests/test_estimator.py` has other parameters of each
-@parametrize_with_checks([
-    AdaBoostMOClassifier(n_estimators=5, code="random", decoding="hamming", response="sign", random_state=0, n_jobs=2),
-    AdaBoostMOClassifier(n_estimators=5, code="one-vs-all", max_depth=3, max_features=0.5),
-    AdaBoostMOClassifier(n_estimators=5, response="own", max_depth=2, n_jobs=2),
-    AdaBoostSIPClassifier(n_estimators=5, max_depth=3, max_features=0.5, n_jobs=2),
-])  # fmt: skip
+@parametrize_with_checks(
+    [
+        AdaBoostMOClassifier(
+            n_estimators=5, code="random", decoding="hamming", response="sign", random_state=0, n_jobs=2
+        ),
+        AdaBoostMOClassifier(n_estimators=5, code="one-vs-all", max_depth=3, max_features=0.5),
+        AdaBoostMOClassifier(n_estimators=5, response="own", max_depth=2, n_jobs=2),
+        AdaBoostSIPClassifier(n_estimators=5, max_depth=3, max_features=0.5, n_jobs=2),
+    ]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -424,13 +440,16 @@ def rare():
     return np.random.default_rng(0).normal(size=(300, 2)), (np.arange(300) % 30 == 0).astype(int)
 
 
-@pytest.mark.parametrize(("model", "data", "why"), [
-    (PIBoostClassifier(n_estimators=3), (np.zeros((60, 2)), np.arange(60) % 3), "no learner of the first round"),
-    (REBELClassifier(n_estimators=3), (np.zeros((60, 2)), np.arange(60) % 3), "no learner of the first round"),
-    (AdaBoostMHClassifier(n_estimators=3, early_stopping=True, random_state=6), noise(), "rows set apart"),
-    (REBELClassifier(n_estimators=3, target_loss=9.0), noise(), "below its target"),
-    (MCBoostClassifier(n_estimators=2, loss="gel", learning_rate=1e300), noise(), "beyond what a number holds"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "data", "why"),
+    [
+        (PIBoostClassifier(n_estimators=3), (np.zeros((60, 2)), np.arange(60) % 3), "no learner of the first round"),
+        (REBELClassifier(n_estimators=3), (np.zeros((60, 2)), np.arange(60) % 3), "no learner of the first round"),
+        (AdaBoostMHClassifier(n_estimators=3, early_stopping=True, random_state=6), noise(), "rows set apart"),
+        (REBELClassifier(n_estimators=3, target_loss=9.0), noise(), "below its target"),
+        (MCBoostClassifier(n_estimators=2, loss="gel", learning_rate=1e300), noise(), "beyond what a number holds"),
+    ],
+)
 def test_a_fit_that_learnt_nothing_says_why(model, data, why):
     name = type(model).__name__
     with pytest.warns(UserWarning, match=f"^{name} has learnt nothing, and answers all rows alike: .*{why}") as told:

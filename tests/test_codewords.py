@@ -22,7 +22,9 @@ def leaves_of(tree, X):
     """The leaf's number of every row."""
     node = np.zeros(len(X), dtype=int)
     for _ in range(tree.depth):
-        node = tree.left[node] + ((X[np.arange(len(X)), tree.feature[node]] > tree.threshold[node]) & (tree.left[node] != node))
+        node = tree.left[node] + (
+            (X[np.arange(len(X)), tree.feature[node]] > tree.threshold[node]) & (tree.left[node] != node)
+        )
     return tree.vector[node]
 
 
@@ -43,7 +45,9 @@ def test_codewords_and_steps_equal_the_twin(loss, seed):
         vectors = 0.8 * alpha * along[chosen]
         np.testing.assert_allclose(model.model_.vectors[first : first + len(chosen)], vectors, rtol=1e-6, atol=1e-9)
         S, first = S + vectors[leaf], first + len(chosen)
-        mean = sum(w * twin.row_loss(loss, cost[k], k, s) for w, k, s in zip(weights, y, S, strict=True)) / weights.sum()
+        mean = (
+            sum(w * twin.row_loss(loss, cost[k], k, s) for w, k, s in zip(weights, y, S, strict=True)) / weights.sum()
+        )
         assert model.train_loss_[t + 1] == pytest.approx(mean, rel=1e-8)
     assert np.all(np.diff(model.train_loss_) < 0)
 
@@ -57,10 +61,12 @@ def test_the_first_stump_is_the_steepest(loss, seed):
     model = MCBoostClassifier(cost, loss=loss, descent="codewords", weak_learner="stump", n_estimators=1)
     tree = model.fit(X, y, sample_weight=weights).model_.learners[0]
     along = 0.5 * twin.codewords(3) @ twin.codewords(3).T
-    falls = -np.array([
-        [w * twin.row_derivatives(loss, cost[k], k, np.zeros(3), e)[0] for e in along]
-        for w, k in zip(weights, y, strict=True)
-    ])  # fmt: skip
+    falls = -np.array(
+        [
+            [w * twin.row_derivatives(loss, cost[k], k, np.zeros(3), e)[0] for e in along]
+            for w, k in zip(weights, y, strict=True)
+        ]
+    )
 
     def steepest(feature, threshold):
         above = X[:, feature] > threshold
@@ -93,7 +99,10 @@ def test_what_codewords_need():
 
 def test_files_stages_threads_and_going_on(tmp_path):
     X, y = load_wine(return_X_y=True)
-    for options in ({"descent": "codewords", "subsample": 0.8}, {"loss": "gamma-phi", "gamma": "log", "descent": "codewords"}):
+    for options in (
+        {"descent": "codewords", "subsample": 0.8},
+        {"loss": "gamma-phi", "gamma": "log", "descent": "codewords"},
+    ):
         model = MCBoostClassifier(COST, weak_learner="tree", n_estimators=6, random_state=0, **options).fit(X, y)
         *_, last = model.staged_decision_function(X)
         np.testing.assert_array_equal(last, model.decision_function(X))
@@ -110,9 +119,11 @@ def test_files_stages_threads_and_going_on(tmp_path):
 # -- gamma and phi -----------------------------------------------------------------------------------------------------
 GAMMA = {"identity": lambda v: v, "log": np.log1p}
 PHI = {
-    "exponential": lambda v: np.exp(-v), "logistic": lambda v: np.logaddexp(0, -v),
-    "squared hinge": lambda v: np.maximum(1 - v, 0) ** 2, "squared": lambda v: (1 - v) ** 2,
-}  # fmt: skip
+    "exponential": lambda v: np.exp(-v),
+    "logistic": lambda v: np.logaddexp(0, -v),
+    "squared hinge": lambda v: np.maximum(1 - v, 0) ** 2,
+    "squared": lambda v: (1 - v) ** 2,
+}
 
 
 @pytest.mark.parametrize("gamma", GAMMA)
@@ -121,8 +132,9 @@ PHI = {
 def test_the_loss_is_that_of_eq_15_and_steps_are_minima(gamma, phi, weak_learner):
     X, y, cost, weights, _ = problem(3, 3)
     cost = in_units(cost)
-    model = MCBoostClassifier(cost, loss="gamma-phi", gamma=gamma, phi=phi, n_estimators=3, weak_learner=weak_learner,
-                              weighting="uniform").fit(X, y, sample_weight=weights)
+    model = MCBoostClassifier(
+        cost, loss="gamma-phi", gamma=gamma, phi=phi, n_estimators=3, weak_learner=weak_learner, weighting="uniform"
+    ).fit(X, y, sample_weight=weights)
 
     def mean_loss(S):
         v = S[np.arange(len(y)), y][:, None] - S
@@ -155,16 +167,19 @@ def slope(v):
     return -np.exp(-v)
 
 
-@pytest.mark.parametrize(("functions", "message"), [
-    ({"phi": (math.exp,) * 3}, "phi: .* must take an array"),
-    ({"phi": (lambda v: falling(v)[:2], slope, falling)}, "phi: .* must take an array"),
-    ({"phi": (falling,) * 3}, "phi' must be the slope of phi"),
-    ({"phi": (falling, slope, slope)}, "phi'' must be the slope of phi'"),
-    ({"phi": (np.exp,) * 3}, "phi must fall at 0"),
-    ({"phi": (np.log, np.reciprocal, np.square)}, "must be finite"),
-    ({"gamma": (np.sqrt,) * 3}, "gamma' must be the slope of gamma"),
-    ({"gamma": (lambda v: -v, lambda v: -np.ones_like(v), np.zeros_like)}, "gamma must rise"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("functions", "message"),
+    [
+        ({"phi": (math.exp,) * 3}, "phi: .* must take an array"),
+        ({"phi": (lambda v: falling(v)[:2], slope, falling)}, "phi: .* must take an array"),
+        ({"phi": (falling,) * 3}, "phi' must be the slope of phi"),
+        ({"phi": (falling, slope, slope)}, "phi'' must be the slope of phi'"),
+        ({"phi": (np.exp,) * 3}, "phi must fall at 0"),
+        ({"phi": (np.log, np.reciprocal, np.square)}, "must be finite"),
+        ({"gamma": (np.sqrt,) * 3}, "gamma' must be the slope of gamma"),
+        ({"gamma": (lambda v: -v, lambda v: -np.ones_like(v), np.zeros_like)}, "gamma must rise"),
+    ],
+)
 def test_functions_that_are_no_loss_are_refused(functions, message):
     with pytest.raises(ValueError, match=message):
         MCBoostClassifier(loss="gamma-phi", **functions, n_estimators=1).fit([[0.0], [1.0]], [0, 1])

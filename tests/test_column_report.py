@@ -20,12 +20,17 @@ Y = np.arange(N) % 3
 
 def table(seed=0):
     rng = np.random.default_rng(seed)
-    X = pd.DataFrame({
-        "age": rng.normal(size=N), "married": rng.random(N) < 0.5, "zip": rng.integers(0, 40, N),
-        "city": rng.choice(["Ulm", "Bonn", "Kiel"], N), "street": [f"s{k}" for k in rng.integers(0, 30, N)],
-        "size": pd.Categorical(rng.choice(["s", "m", "l"], N), ["s", "m", "l"], ordered=True),
-        "since": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 500, N), "D"),
-    })
+    X = pd.DataFrame(
+        {
+            "age": rng.normal(size=N),
+            "married": rng.random(N) < 0.5,
+            "zip": rng.integers(0, 40, N),
+            "city": rng.choice(["Ulm", "Bonn", "Kiel"], N),
+            "street": [f"s{k}" for k in rng.integers(0, 30, N)],
+            "size": pd.Categorical(rng.choice(["s", "m", "l"], N), ["s", "m", "l"], ordered=True),
+            "since": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 500, N), "D"),
+        }
+    )
     X.loc[::7, "age"] = np.nan
     X.loc[::9, "city"] = None
     return X
@@ -43,19 +48,26 @@ def test_every_column_is_reported(capsys):
     assert not told
     lines = {column.name: column[1:] for column in model.columns_}
     assert lines == {
-        "age": ("number", None, 35, "as it is", ""), "married": ("number", None, 0, "as it is", ""),
-        "zip": ("number", None, 0, "as it is", ""), "city": ("category", 3, 27, "codes and indicators", ""),
+        "age": ("number", None, 35, "as it is", ""),
+        "married": ("number", None, 0, "as it is", ""),
+        "zip": ("number", None, 0, "as it is", ""),
+        "city": ("category", 3, 27, "codes and indicators", ""),
         "street": ("category", 30, 0, "codes and 3 shares of classes", ""),
-        "size": ("ordered category", 3, 0, "numbers in order", ""), "since": ("date", None, 0, "days since 1970-01-01", ""),
-    }  # fmt: skip
+        "size": ("ordered category", 3, 0, "numbers in order", ""),
+        "since": ("date", None, 0, "days since 1970-01-01", ""),
+    }
     said = capsys.readouterr()
     assert said.out == "" and printed(model.columns_) in said.err
-    assert "street category 30 0 codes and 3 shares of classes" in [" ".join(line.split()) for line in said.err.splitlines()]
+    assert "street category 30 0 codes and 3 shares of classes" in [
+        " ".join(line.split()) for line in said.err.splitlines()
+    ]
 
 
 def test_silent_fits_print_nothing(capsys):
     warned(table())
-    REBELClassifier(n_estimators=2, verbose=1).fit(table()[["age", "zip"]].to_numpy(), Y)  # an array has no names to tell
+    REBELClassifier(n_estimators=2, verbose=1).fit(
+        table()[["age", "zip"]].to_numpy(), Y
+    )  # an array has no names to tell
     assert "column" not in capsys.readouterr().err
 
 
@@ -72,12 +84,21 @@ WRONG = {
     "row numbers": (lambda X: np.arange(N) + 17, "'new' (another value in nearly each row, as identifiers have"),
     "row numbers backwards": (lambda X: -np.arange(N, dtype=float), "'new' (another value in nearly each row"),
     "names": (lambda X: [f"k{k}" for k in np.random.default_rng(0).permutation(N)], "'new' (another value"),
-    "nearly names": (lambda X: [f"k{max(k, 20)}" for k in np.random.default_rng(0).permutation(N)], "'new' (another value"),
-    "messages": (lambda X: [f"it was {k}" for k in np.random.default_rng(0).permutation(N)], "make columns of its words, as scikit-learn's TfidfVectorizer"),
+    "nearly names": (
+        lambda X: [f"k{max(k, 20)}" for k in np.random.default_rng(0).permutation(N)],
+        "'new' (another value",
+    ),
+    "messages": (
+        lambda X: [f"it was {k}" for k in np.random.default_rng(0).permutation(N)],
+        "make columns of its words, as scikit-learn's TfidfVectorizer",
+    ),
     "the target": (lambda X: Y, "'new' (a value for each class: it may be the target"),
     "the target as text": (lambda X: np.array(["u", "v", "w"])[Y], "'new' (a value for each class"),
     "the target as dates": (lambda X: pd.Timestamp(0) + pd.to_timedelta(Y, "D"), "'new' (a value for each class"),
-    "numbers as text": (lambda X: (np.random.default_rng(0).random(N) * 9).round(1).astype(str), "'new' (numbers written as text"),
+    "numbers as text": (
+        lambda X: (np.random.default_rng(0).random(N) * 9).round(1).astype(str),
+        "'new' (numbers written as text",
+    ),
 }
 RIGHT = {
     "a measurement": lambda X: np.random.default_rng(1).normal(size=N),
@@ -138,7 +159,9 @@ def test_columns_of_numbers_are_categories_where_they_are_named(named, tmp_path)
     np.testing.assert_array_equal(model.decision_function(X), expected.decision_function(X))
     assert {column.name: column.kind for column in model.columns_}["zip"] == "category"
     save(model, tmp_path / "m")
-    np.testing.assert_array_equal(load(tmp_path / "m").decision_function(X[X.columns[::-1]]), model.decision_function(X))
+    np.testing.assert_array_equal(
+        load(tmp_path / "m").decision_function(X[X.columns[::-1]]), model.decision_function(X)
+    )
     one = X[:1].astype({"zip": float})
     np.testing.assert_array_equal(model.decision_function(one), model.decision_function(X)[:1])
 
@@ -152,12 +175,15 @@ def test_every_algorithm_takes_them(algorithm, tmp_path):
     assert model._categories.columns[0].name == "zip"
 
 
-@pytest.mark.parametrize(("named", "message"), [
-    (["zap"], "categorical_features must name columns of X, which are 'age', 'married', .*; got 'zap'"),
-    ([7], "categorical_features must be positions from 0 to 6, names or truth values, got 7"),
-    ([-1], "categorical_features must be positions from 0 to 6, .* got -1"),
-    ([True], "categorical_features must have a truth value for each of the 7 columns of X, got 1"),
-])
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        (["zap"], "categorical_features must name columns of X, which are 'age', 'married', .*; got 'zap'"),
+        ([7], "categorical_features must be positions from 0 to 6, names or truth values, got 7"),
+        ([-1], "categorical_features must be positions from 0 to 6, .* got -1"),
+        ([True], "categorical_features must have a truth value for each of the 7 columns of X, got 1"),
+    ],
+)
 def test_columns_that_are_not_there_are_refused(named, message):
     with pytest.raises(ValueError, match=message):
         REBELClassifier(categorical_features=named).fit(table(), Y)
@@ -165,7 +191,9 @@ def test_columns_that_are_not_there_are_refused(named, message):
 
 def test_names_need_a_table_and_sparse_rows_have_no_categories():
     X = np.random.default_rng(0).integers(0, 9, (N, 2)).astype(float)
-    with pytest.raises(ValueError, match="categorical_features must name columns of X, which have no names: give positions"):
+    with pytest.raises(
+        ValueError, match="categorical_features must name columns of X, which have no names: give positions"
+    ):
         REBELClassifier(categorical_features=["a"]).fit(X, Y)
     with pytest.raises(ValueError, match="categorical_features names columns of tables or arrays, got a sparse matrix"):
         REBELClassifier(categorical_features=[0]).fit(csr_array(X), Y)
@@ -189,15 +217,20 @@ def test_arrays_may_have_columns_of_categories():
 # -- any frame ---------------------------------------------------------------------------------------------------------
 DAY = datetime.date(2024, 1, 1)
 KINDS = {  # cells of a frame from whole numbers, and the numbers of an array that say the same
-    "number": (lambda k: float(k), float), "whole": (int, float), "truth": (lambda k: bool(k % 2), lambda k: float(k % 2)),
+    "number": (lambda k: float(k), float),
+    "whole": (int, float),
+    "truth": (lambda k: bool(k % 2), lambda k: float(k % 2)),
     "date": (lambda k: DAY + datetime.timedelta(days=k), lambda k: 19723.0 + k),
-    "text": (lambda k: f"v{k:02d}", float), "category": (lambda k: f"v{k:02d}", float),  # in the order of the numbers
+    "text": (lambda k: f"v{k:02d}", float),
+    "category": (lambda k: f"v{k:02d}", float),  # in the order of the numbers
 }
 
 
 @given(
-    st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=4), st.integers(0, 2**32 - 1),
-    st.sampled_from(["None", "NaN", "NA"]), st.sampled_from(["pandas", "arrow", "polars"]),
+    st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=4),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(["None", "NaN", "NA"]),
+    st.sampled_from(["pandas", "arrow", "polars"]),
 )
 @settings(max_examples=40, deadline=None)
 def test_any_frame_is_the_array_of_its_numbers(kinds, seed, missing, library):
@@ -230,20 +263,35 @@ def odd(name):
     """A column that is hard to read, of N cells."""
     rng = np.random.default_rng(0)
     return {
-        "one number": lambda: [1.0, *[np.nan] * (N - 1)], "one text": lambda: ["u", *[None] * (N - 1)],
-        "two texts": lambda: ["u", "v", *[None] * (N - 2)], "none": lambda: [None] * N,
+        "one number": lambda: [1.0, *[np.nan] * (N - 1)],
+        "one text": lambda: ["u", *[None] * (N - 1)],
+        "two texts": lambda: ["u", "v", *[None] * (N - 2)],
+        "none": lambda: [None] * N,
         "days in a row": lambda: pd.date_range("2024-01-01", periods=N),
-        "NumPy's NaT": lambda: pd.Series([np.datetime64("NaT"), *[np.datetime64("2024-01-01")] * (N - 1)], dtype=object),
+        "NumPy's NaT": lambda: pd.Series(
+            [np.datetime64("NaT"), *[np.datetime64("2024-01-01")] * (N - 1)], dtype=object
+        ),
         "no durations": lambda: pd.Series([np.timedelta64("NaT"), *[np.timedelta64(1, "D")] * (N - 1)], dtype=object),
-        "negative durations": lambda: pd.to_timedelta(rng.integers(-10**6, 10**6, N), "us"),
+        "negative durations": lambda: pd.to_timedelta(rng.integers(-(10**6), 10**6, N), "us"),
         "nullable truths": lambda: pd.array(rng.choice([True, False, None], N), dtype="boolean"),
         "codes and texts": lambda: pd.Series(rng.choice([1, 2.5, "u", None], N), dtype=object),
         "long categories": lambda: pd.Categorical.from_codes(rng.integers(-1, 3, N), [2**62, 2**62 + 1, 5]),
-    }[name]()  # fmt: skip
+    }[name]()
 
 
-ODD = ("one number", "one text", "two texts", "none", "days in a row", "NumPy's NaT", "no durations", "negative durations",
-       "nullable truths", "codes and texts", "long categories")
+ODD = (
+    "one number",
+    "one text",
+    "two texts",
+    "none",
+    "days in a row",
+    "NumPy's NaT",
+    "no durations",
+    "negative durations",
+    "nullable truths",
+    "codes and texts",
+    "long categories",
+)
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -262,7 +310,12 @@ def test_few_rows_are_read_as_many_are(name, tmp_path):
 def test_text_of_arrow_of_every_kind(kind):
     pa = pytest.importorskip("pyarrow")
     X = table()[["city", "street"]]
-    arrow = pa.table({name: pa.array(X[name].astype(object).where(X[name].notna(), None).tolist(), getattr(pa, kind)()) for name in X})
+    arrow = pa.table(
+        {
+            name: pa.array(X[name].astype(object).where(X[name].notna(), None).tolist(), getattr(pa, kind)())
+            for name in X
+        }
+    )
     model = REBELClassifier(n_estimators=3).fit(X, Y)
     other = REBELClassifier(n_estimators=3).fit(arrow, Y)
     np.testing.assert_array_equal(other.decision_function(arrow), model.decision_function(X))
@@ -279,12 +332,18 @@ def test_frames_of_narwhals_are_the_frames_within():
 def test_a_number_that_names_one_column_and_counts_another_is_refused():
     X = pd.DataFrame({1: Y + 0.5, 0: Y % 2})
     for named in ([0], [1], np.array([1])):
-        with pytest.raises(ValueError, match="must say which column . is, as one of X has this name and another this position"):
+        with pytest.raises(
+            ValueError, match="must say which column . is, as one of X has this name and another this position"
+        ):
             REBELClassifier(n_estimators=2, categorical_features=named).fit(X, Y)
     for named in ([False, True], ["0"]):
-        model = REBELClassifier(n_estimators=2, categorical_features=named).fit(X.rename(columns=str) if named == ["0"] else X, Y)
+        model = REBELClassifier(n_estimators=2, categorical_features=named).fit(
+            X.rename(columns=str) if named == ["0"] else X, Y
+        )
         assert [column.position for column in model._categories.columns] == [1]
-    assert REBELClassifier(n_estimators=2, categorical_features=[0]).fit(X[[0, 1]], Y)._categories.columns[0].position == 0
+    assert (
+        REBELClassifier(n_estimators=2, categorical_features=[0]).fit(X[[0, 1]], Y)._categories.columns[0].position == 0
+    )
 
 
 def test_numbers_beyond_float64_are_named_in_few_rows():
@@ -330,7 +389,9 @@ def test_splitters_see_the_columns_that_were_given(monkeypatch):
     class Splitter:
         def split(self, X, y, groups=None):
             seen.append(X.shape)
-            return [(np.flatnonzero(np.arange(len(y)) % 2 != k), np.flatnonzero(np.arange(len(y)) % 2 == k)) for k in (0, 1)]
+            return [
+                (np.flatnonzero(np.arange(len(y)) % 2 != k), np.flatnonzero(np.arange(len(y)) % 2 == k)) for k in (0, 1)
+            ]
 
         def get_n_splits(self, X=None, y=None, groups=None):
             return 2
@@ -367,7 +428,8 @@ def test_arrow_holds_what_the_others_do(of):
     pa = pytest.importorskip("pyarrow")
     far = [datetime.date(9999, 12, 31), datetime.date(1066, 10, 14)]
     cells, kind = {
-        "whole numbers": ([2**60, -(2**60)], pa.int64()), "dates": (far, pa.date32()),
+        "whole numbers": ([2**60, -(2**60)], pa.int64()),
+        "dates": (far, pa.date32()),
         "times": ([datetime.datetime(day.year, 1, 1, 12) for day in far], pa.timestamp("us")),
         "durations": ([datetime.timedelta(days=10**6), -datetime.timedelta(days=10**6)], pa.duration("us")),
     }[of]
@@ -388,12 +450,17 @@ def test_text_without_a_cell_is_text():
 
 BIG = 2**53 + np.arange(N) % 3
 ROUNDED = {
-    "frame": lambda ids: pd.DataFrame({"x": 0.5, "id": ids}), "missing": lambda ids: pd.DataFrame({"id": pd.array(ids, dtype="Int64").copy()}).mask(np.arange(N)[:, None] < 3),
-    "array": lambda ids: np.c_[Y, ids], "objects": lambda ids: np.c_[Y.astype(object), ids.astype(object)], "list": lambda ids: np.c_[Y, ids].tolist(),
-    "sparse": lambda ids: csr_array(np.c_[Y, ids]), "without a sign": lambda ids: pd.DataFrame({"id": ids.astype("u8") + 2**63}),
-    "the largest": lambda ids: pd.DataFrame({"id": 2**62 - 1 + ids % 3 + 2**62}), "decimal": lambda ids: pd.DataFrame({"id": [decimal.Decimal(int(one)) for one in ids]}),
+    "frame": lambda ids: pd.DataFrame({"x": 0.5, "id": ids}),
+    "missing": lambda ids: pd.DataFrame({"id": pd.array(ids, dtype="Int64").copy()}).mask(np.arange(N)[:, None] < 3),
+    "array": lambda ids: np.c_[Y, ids],
+    "objects": lambda ids: np.c_[Y.astype(object), ids.astype(object)],
+    "list": lambda ids: np.c_[Y, ids].tolist(),
+    "sparse": lambda ids: csr_array(np.c_[Y, ids]),
+    "without a sign": lambda ids: pd.DataFrame({"id": ids.astype("u8") + 2**63}),
+    "the largest": lambda ids: pd.DataFrame({"id": 2**62 - 1 + ids % 3 + 2**62}),
+    "decimal": lambda ids: pd.DataFrame({"id": [decimal.Decimal(int(one)) for one in ids]}),
     "chunks": lambda ids: Chunks(lambda: iter([(pd.DataFrame({"id": ids}), Y)])),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", ROUNDED)
@@ -401,13 +468,17 @@ def test_whole_numbers_that_merge_are_told(kind):
     X = ROUNDED[kind](BIG - (kind == "the largest"))
     told = warned(X, None if kind == "chunks" else Y)[1]
     name = "'id'" if kind in ("chunks", "frame") or hasattr(X, "columns") else "1"
-    assert any(f"beyond 2**53, which are rounded, so that several may become one: {name}. Name" in one for one in told), told
+    assert any(
+        f"beyond 2**53, which are rounded, so that several may become one: {name}. Name" in one for one in told
+    ), told
 
 
 @pytest.mark.parametrize("kind", ["frame", "array", "objects", "list", "sparse", "one", "dict"])
 def test_whole_numbers_that_merge_are_told_of_new_rows(kind):
     X = ROUNDED["frame" if kind in ("one", "dict") else kind](BIG)
-    model = REBELClassifier(n_estimators=2).fit(ROUNDED["frame"](BIG % 2**52) if hasattr(X, "columns") else np.c_[Y, BIG % 2**52], Y)
+    model = REBELClassifier(n_estimators=2).fit(
+        ROUNDED["frame"](BIG % 2**52) if hasattr(X, "columns") else np.c_[Y, BIG % 2**52], Y
+    )
     new = {"one": lambda: X[1:2], "dict": lambda: {"x": 0.5, "id": 2**53 + 1}}.get(kind, lambda: X)()
     with pytest.warns(DataWarning, match="beyond 2\\*\\*53, which are rounded"):
         model.predict(new)

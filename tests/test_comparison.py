@@ -43,7 +43,9 @@ ROOT = Path(__file__).parent.parent
 COSTS = [[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [9.0, 3.0, 0.0]]
 TIMES = ("fit_seconds", "predict_seconds")
 # a thread of joblib's may still look up a task that has been taken back: nothing waits for it any more
-pytestmark = pytest.mark.filterwarnings("ignore:Exception in thread ExecutorManagerThread:pytest.PytestUnhandledThreadExceptionWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Exception in thread ExecutorManagerThread:pytest.PytestUnhandledThreadExceptionWarning"
+)
 
 
 def made(n=120, seed=0, K=3):
@@ -111,7 +113,9 @@ def test_ours_are_trained_on_the_costs_and_are_what_they_are_alone():
     result = compare(X, y, COSTS, [model, BlindToCosts(model), "blind:rebel"], cv=3)
     assert model.cost is None and not hasattr(model, "model_")  # a copy was fitted
     assert result.methods[:3] == ["REBELClassifier", "blind REBELClassifier", "blind REBELClassifier + costs"]
-    for row, (train, test) in zip(result.records, StratifiedKFold(3, shuffle=True, random_state=0).split(X, y), strict=False):
+    for row, (train, test) in zip(
+        result.records, StratifiedKFold(3, shuffle=True, random_state=0).split(X, y), strict=False
+    ):
         alone = REBELClassifier(COSTS, n_estimators=4, random_state=5).fit(X[train], y[train])
         assert row["method"] == "REBELClassifier" and row["log_loss"] is None
         assert row["cost"] == pytest.approx(1.0 - alone.score(X[test], y[test]))
@@ -150,7 +154,9 @@ def test_a_decision_that_is_no_class_is_an_error_with_a_cost():
     for labels, refer in ((y, -1), (words, "refer")):
         cost = costs.with_reject(costs.uniform(np.unique(labels).tolist()), 0.1)
         result = compare(X, labels, cost, {"bayes": GaussianNB(), "own": "rebel"}, cv=2)
-        P = cross_val_predict(GaussianNB(), X, labels, cv=StratifiedKFold(2, shuffle=True, random_state=0), method="predict_proba")
+        P = cross_val_predict(
+            GaussianNB(), X, labels, cv=StratifiedKFold(2, shuffle=True, random_state=0), method="predict_proba"
+        )
         decided = np.append(np.unique(labels).astype(object), refer)[(P @ cost.values).argmin(axis=1)]
         assert (decided == refer).any()
         rows = [row for row in result.records if row["method"] == "bayes + costs"]
@@ -166,7 +172,9 @@ def test_folds_may_lack_a_class():
     result = compare(X, y, cost, ["rebel", "minrisk", GaussianNB()], cv=3)
     assert len(result.records) == 12 and not result.failures
     lacking = [row for row in result.records if row["method"].startswith("GaussianNB")]
-    assert max(row["log_loss"] for row in lacking) > -np.log(np.finfo(float).eps) / 30  # probability 0 of the true class
+    assert (
+        max(row["log_loss"] for row in lacking) > -np.log(np.finfo(float).eps) / 30
+    )  # probability 0 of the true class
 
 
 def test_several_data_sets_with_costs_of_their_own():
@@ -174,7 +182,10 @@ def test_several_data_sets_with_costs_of_their_own():
     data = {"three": (*one, COSTS), "two": two}
     result = compare(data, cost=costs.balanced, methods=[GaussianNB(), "rebel"], cv=2)
     assert result.n_folds == {"three": 2, "two": 2} and result.data_sets == ["three", "two"]
-    apart = [compare(*one, COSTS, [GaussianNB(), "rebel"], cv=2), compare(*two, costs.balanced(two[1]), [GaussianNB(), "rebel"], cv=2)]
+    apart = [
+        compare(*one, COSTS, [GaussianNB(), "rebel"], cv=2),
+        compare(*two, costs.balanced(two[1]), [GaussianNB(), "rebel"], cv=2),
+    ]
     for name, alone in zip(("three", "two"), apart, strict=True):
         own = [dict(row, data_set="data") for row in without_times(result) if row["data_set"] == name]
         assert own == without_times(alone)
@@ -183,14 +194,24 @@ def test_several_data_sets_with_costs_of_their_own():
     assert values.values[1, 2] == pytest.approx(np.mean(result.of_folds("cost", "two", "rebel")))
 
 
-@pytest.mark.parametrize("cv", [
-    3, StratifiedKFold(3), RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0),
-    ShuffleSplit(2, random_state=0), [(range(40), range(40, 60)), (np.arange(60) % 2 == 0, np.arange(60) % 2 == 1)],
-], ids=["number", "splitter", "repeated", "shuffled", "pairs"])  # fmt: skip
+@pytest.mark.parametrize(
+    "cv",
+    [
+        3,
+        StratifiedKFold(3),
+        RepeatedStratifiedKFold(n_splits=2, n_repeats=2, random_state=0),
+        ShuffleSplit(2, random_state=0),
+        [(range(40), range(40, 60)), (np.arange(60) % 2 == 0, np.arange(60) % 2 == 1)],
+    ],
+    ids=["number", "splitter", "repeated", "shuffled", "pairs"],
+)
 def test_folds_are_the_same_for_all_methods(cv):
     X, y = made(60)
     result = compare(X, y, COSTS, {"a": GaussianNB(), "b": GaussianNB()}, cv=cv)
-    rows = {name: [(row["fold"], row["cost"], row["n_test"]) for row in result.records if row["method"] == name] for name in "ab"}
+    rows = {
+        name: [(row["fold"], row["cost"], row["n_test"]) for row in result.records if row["method"] == name]
+        for name in "ab"
+    }
     assert rows["a"] == rows["b"] and len(rows["a"]) == result.n_folds["data"]
 
 
@@ -239,9 +260,13 @@ def test_everybody_has_the_same_threads():
     for threads in (1, 2):
         [ours, other, search] = [
             method.estimator(None, 0, threads).get_params()
-            for method in compared_methods(["minrisk", forest, GridSearchCV(MinRiskClassifier(n_jobs=-1), {}, n_jobs=3)])
+            for method in compared_methods(
+                ["minrisk", forest, GridSearchCV(MinRiskClassifier(n_jobs=-1), {}, n_jobs=3)]
+            )
         ]
-        assert [ours["n_jobs"] or 1, other["n_jobs"] or 1, search["n_jobs"], search["estimator__n_jobs"]] == [threads] * 3 + [1]
+        assert [ours["n_jobs"] or 1, other["n_jobs"] or 1, search["n_jobs"], search["estimator__n_jobs"]] == [
+            threads
+        ] * 3 + [1]
 
 
 # -- resumed -----------------------------------------------------------------------------------------------------------
@@ -270,7 +295,7 @@ CHANGES = {
     "seed": lambda call, X, y: call(X, y, random_state=1),
     "folds": lambda call, X, y: call(X, y, cv=StratifiedKFold(3)),
     "threads": lambda call, X, y: call(X, y, threads=2),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -324,11 +349,15 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(("how", "n_jobs"), slow_after(2, [("SIGKILL", 2), ("SIGINT", 1), ("SIGKILL", 1), ("SIGINT", 2)]))
+@pytest.mark.parametrize(
+    ("how", "n_jobs"), slow_after(2, [("SIGKILL", 2), ("SIGINT", 1), ("SIGKILL", 1), ("SIGINT", 2)])
+)
 def test_a_process_that_is_killed_loses_nothing_finished(tmp_path, how, n_jobs):
     log, folder = tmp_path / "log", tmp_path / "kept"
     code = SCRIPT.format(tests=str(ROOT / "tests"), root=str(ROOT), log=str(log), folder=str(folder), n_jobs=n_jobs)
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
     end = time.monotonic() + 120
     while len(list(folder.glob("folds/*.json"))) < 3 and process.poll() is None and time.monotonic() < end:
         time.sleep(0.02)
@@ -373,7 +402,10 @@ def test_a_method_that_fails_may_be_skipped(tmp_path, n_jobs):
 
 def test_a_process_that_ends_is_told(tmp_path):
     X, y = made(60)
-    call = lambda *dying: compare(X, y, None, {"a": GaussianNB(), **dict(dying)}, cv=2, n_jobs=2, folder=tmp_path / "kept")  # noqa: E731
+
+    def call(*dying):
+        return compare(X, y, None, {"a": GaussianNB(), **dict(dying)}, cv=2, n_jobs=2, folder=tmp_path / "kept")
+
     call()
     with pytest.raises(MethodError, match="was ended from outside, or crashed; .* set n_jobs lower"):
         call(("it", Counted(str(tmp_path / "log"), dies=True)))
@@ -384,32 +416,44 @@ def test_a_process_that_ends_is_told(tmp_path):
 X60, Y60 = made(60)
 
 
-@pytest.mark.parametrize(("call", "said"), [
-    (lambda: compare(X60), "y must be given"),
-    (lambda: compare({"a": (X60, Y60)}, Y60), "y must be left out"),
-    (lambda: compare({}), "at least, got an empty mapping"),
-    (lambda: compare({"a": X60}), "must be (X, y) or (X, y, cost), got ndarray"),
-    (lambda: compare(X60, Y60[:5]), "one label for each of the 60 rows"),
-    (lambda: compare(X60, np.zeros(60)), "two classes or more, got only [0.0]"),
-    (lambda: compare(X60, Y60, np.ones((60, 3))), "not one of each row"),
-    (lambda: compare(X60, Y60, [[0, 1], [1, 0]]), "the costs of the data set 'data' are not usable"),
-    (lambda: compare(X60, Y60, methods=[]), "one method at least"),
-    (lambda: compare(X60, Y60, methods=["rebl"]), "there is no method 'rebl': known are"),
-    (lambda: compare(X60, Y60, methods=["sklearn.nothing.It"]), "cannot be imported"),
-    (lambda: compare(X60, Y60, methods=["sklearn.metrics.log_loss"]), "is no class of estimators"),
-    (lambda: compare(X60, Y60, methods=["sklearn.ensemble.VotingClassifier"]), "cannot be made without arguments"),
-    (lambda: compare(X60, Y60, methods={"a": BlindToCosts(REBELClassifier(COSTS))}), "is to be blind to costs, but cost is set"),
-    (lambda: compare(X60, Y60, methods={"a": GaussianNB(), "a + costs": GaussianNB()}), "is that of another method's"),
-    (lambda: compare(X60, Y60, cv=1), "cv must be two folds or more"),
-    (lambda: compare(X60, Y60, methods=[GaussianNB()], cv=[(range(40), range(30, 60))]), "none of them both: fold 1"),
-    (lambda: compare(X60, Y60, methods=[GaussianNB()], cv=[(range(40), [99])]), "row numbers for 'data'"),
-    (lambda: compare(X60, Y60, methods=[GaussianNB()], cv=[]), "cv gives no folds"),
-    (lambda: compare({"a": (X60, Y60), "b": (X60, Y60)}, cv=[(range(40), range(40, 60))]), "for one data set only"),
-    (lambda: compare(X60, Y60, n_jobs=0), "n_jobs must be"),
-    (lambda: compare(X60, Y60, threads=0), "threads must be"),
-    (lambda: compare(X60, Y60, random_state=None), "random_state must be a whole number"),
-    (lambda: compare(X60, Y60, on_error="ignore"), "on_error must be one of"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: compare(X60), "y must be given"),
+        (lambda: compare({"a": (X60, Y60)}, Y60), "y must be left out"),
+        (lambda: compare({}), "at least, got an empty mapping"),
+        (lambda: compare({"a": X60}), "must be (X, y) or (X, y, cost), got ndarray"),
+        (lambda: compare(X60, Y60[:5]), "one label for each of the 60 rows"),
+        (lambda: compare(X60, np.zeros(60)), "two classes or more, got only [0.0]"),
+        (lambda: compare(X60, Y60, np.ones((60, 3))), "not one of each row"),
+        (lambda: compare(X60, Y60, [[0, 1], [1, 0]]), "the costs of the data set 'data' are not usable"),
+        (lambda: compare(X60, Y60, methods=[]), "one method at least"),
+        (lambda: compare(X60, Y60, methods=["rebl"]), "there is no method 'rebl': known are"),
+        (lambda: compare(X60, Y60, methods=["sklearn.nothing.It"]), "cannot be imported"),
+        (lambda: compare(X60, Y60, methods=["sklearn.metrics.log_loss"]), "is no class of estimators"),
+        (lambda: compare(X60, Y60, methods=["sklearn.ensemble.VotingClassifier"]), "cannot be made without arguments"),
+        (
+            lambda: compare(X60, Y60, methods={"a": BlindToCosts(REBELClassifier(COSTS))}),
+            "is to be blind to costs, but cost is set",
+        ),
+        (
+            lambda: compare(X60, Y60, methods={"a": GaussianNB(), "a + costs": GaussianNB()}),
+            "is that of another method's",
+        ),
+        (lambda: compare(X60, Y60, cv=1), "cv must be two folds or more"),
+        (
+            lambda: compare(X60, Y60, methods=[GaussianNB()], cv=[(range(40), range(30, 60))]),
+            "none of them both: fold 1",
+        ),
+        (lambda: compare(X60, Y60, methods=[GaussianNB()], cv=[(range(40), [99])]), "row numbers for 'data'"),
+        (lambda: compare(X60, Y60, methods=[GaussianNB()], cv=[]), "cv gives no folds"),
+        (lambda: compare({"a": (X60, Y60), "b": (X60, Y60)}, cv=[(range(40), range(40, 60))]), "for one data set only"),
+        (lambda: compare(X60, Y60, n_jobs=0), "n_jobs must be"),
+        (lambda: compare(X60, Y60, threads=0), "threads must be"),
+        (lambda: compare(X60, Y60, random_state=None), "random_state must be a whole number"),
+        (lambda: compare(X60, Y60, on_error="ignore"), "on_error must be one of"),
+    ],
+)
 def test_what_is_not_usable_is_said_before_any_work(call, said, monkeypatch):
     monkeypatch.setattr(running, "run_fold", lambda task: pytest.fail("it began"))
     with pytest.raises(ValueError) as problem:
@@ -418,7 +462,11 @@ def test_what_is_not_usable_is_said_before_any_work(call, said, monkeypatch):
 
 
 def test_what_is_no_estimator_is_refused():
-    for source, said in ((GaussianNB, "pass an estimator, GaussianNB()"), (3, "got int"), (lambda cost: 3, "must return an estimator")):
+    for source, said in (
+        (GaussianNB, "pass an estimator, GaussianNB()"),
+        (3, "got int"),
+        (lambda cost: 3, "must return an estimator"),
+    ):
         with pytest.raises(TypeError) as problem:
             compare(X60, Y60, None, {"it": source})
         assert said in str(problem.value)
@@ -440,11 +488,21 @@ def found():
         for j, method in enumerate(("best_one", "other", "worst")):
             for fold in (1, 2):
                 relative = 0.1 + 0.2 * j + 0.05 * rng.random() + (0.35 if (i, j) == (3, 0) else 0)
-                records.append({
-                    "data_set": f"set {i}", "method": method, "fold": fold, "error": relative / 2, "cost": relative * 10.0**i,
-                    "relative_cost": relative, "log_loss": None if j == 2 else relative, "fit_seconds": 0.1 + j,
-                    "predict_seconds": 0.01, "n_train": 10, "n_test": 10,
-                })  # fmt: skip
+                records.append(
+                    {
+                        "data_set": f"set {i}",
+                        "method": method,
+                        "fold": fold,
+                        "error": relative / 2,
+                        "cost": relative * 10.0**i,
+                        "relative_cost": relative,
+                        "log_loss": None if j == 2 else relative,
+                        "fit_seconds": 0.1 + j,
+                        "predict_seconds": 0.01,
+                        "n_train": 10,
+                        "n_test": 10,
+                    }
+                )
     return Comparison(records, ["best_one", "other", "worst"], {f"set {i}": 2 for i in range(7)})
 
 
@@ -518,7 +576,9 @@ def test_the_picture_shows_ranks_groups_and_the_difference(found):
 
     display = found.plot()
     assert list(display.text_) == ["best_one", "other", "worst"]
-    assert display.text_["best_one"].get_text() == "best_one  1.14" and display.text_["worst"].get_text() == "3.00  worst"
+    assert (
+        display.text_["best_one"].get_text() == "best_one  1.14" and display.text_["worst"].get_text() == "3.00  worst"
+    )
     assert display.groups_ == [["best_one", "other"], ["other", "worst"]] and len(display.bars_) == 2
     for bar, group in zip(display.bars_, display.groups_, strict=True):
         ranks = [found.mean_ranks()[name] for name in group]
@@ -545,12 +605,15 @@ def test_names_of_the_picture_lie_within_it():
     plt.close("all")
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    (([1.0, 2.0], 1.0, ["a"]), "one number for each of two names"),
-    (([0.5, 2.0], 1.0, ["a", "b"]), "must be from 1 to 2"),
-    (([1.0, 2.0], 0.0, ["a", "b"]), "must be a number above 0"),
-    (([1.0, np.nan], 1.0, ["a", "b"]), "must be finite"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (([1.0, 2.0], 1.0, ["a"]), "one number for each of two names"),
+        (([0.5, 2.0], 1.0, ["a", "b"]), "must be from 1 to 2"),
+        (([1.0, 2.0], 0.0, ["a", "b"]), "must be a number above 0"),
+        (([1.0, np.nan], 1.0, ["a", "b"]), "must be finite"),
+    ],
+)
 def test_a_picture_of_what_does_not_fit_is_refused(arguments, said):
     with pytest.raises(ValueError) as problem:
         CriticalDifferenceDisplay(*arguments)
@@ -566,5 +629,9 @@ def test_the_progress_bar_counts_the_folds(monkeypatch):
 
 
 def test_it_is_public():
-    assert minrisk.compare is compare and "compare" in minrisk.__all__ and set(METRIC_NAMES) >= {"cost", "error", "log_loss"}
+    assert (
+        minrisk.compare is compare
+        and "compare" in minrisk.__all__
+        and set(METRIC_NAMES) >= {"cost", "error", "log_loss"}
+    )
     assert minrisk.comparison.compare is compare

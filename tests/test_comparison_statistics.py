@@ -8,25 +8,30 @@ import numpy as np
 import pytest
 from scipy.stats import friedmanchisquare, wilcoxon
 
-from minrisk.comparison import (
-    critical_difference,
-    friedman_test,
-    holm,
-    nemenyi_test,
-    signed_rank,
-    signed_rank_tests,
-)
+from minrisk.comparison import critical_difference, friedman_test, holm, nemenyi_test, signed_rank, signed_rank_tests
 from minrisk.comparison.statistics import MOST_EXACT_PAIRS, contest_ranks
 from minrisk.inspection.critical_difference import not_apart
 
 # Demšar (JMLR 2006), Table 6: AUC of C4.5, C4.5+m, C4.5+cf and C4.5+m+cf on 14 data sets. On voting the paper prints
 # 0.975 twice, with ranks 2 and 3.
-AUC = np.array([
-    [0.763, 0.768, 0.771, 0.798], [0.599, 0.591, 0.590, 0.569], [0.954, 0.971, 0.968, 0.967], [0.628, 0.661, 0.654, 0.657],
-    [0.882, 0.888, 0.886, 0.898], [0.936, 0.931, 0.916, 0.931], [0.661, 0.668, 0.609, 0.685], [0.583, 0.583, 0.563, 0.625],
-    [0.775, 0.838, 0.866, 0.875], [1.000, 1.000, 1.000, 1.000], [0.940, 0.962, 0.965, 0.962], [0.619, 0.666, 0.614, 0.669],
-    [0.972, 0.981, 0.975, 0.9749], [0.957, 0.978, 0.946, 0.970],
-])  # fmt: skip
+AUC = np.array(
+    [
+        [0.763, 0.768, 0.771, 0.798],
+        [0.599, 0.591, 0.590, 0.569],
+        [0.954, 0.971, 0.968, 0.967],
+        [0.628, 0.661, 0.654, 0.657],
+        [0.882, 0.888, 0.886, 0.898],
+        [0.936, 0.931, 0.916, 0.931],
+        [0.661, 0.668, 0.609, 0.685],
+        [0.583, 0.583, 0.563, 0.625],
+        [0.775, 0.838, 0.866, 0.875],
+        [1.000, 1.000, 1.000, 1.000],
+        [0.940, 0.962, 0.965, 0.962],
+        [0.619, 0.666, 0.614, 0.669],
+        [0.972, 0.981, 0.975, 0.9749],
+        [0.957, 0.978, 0.946, 0.970],
+    ]
+)
 Q_05 = {2: 1.960, 3: 2.343, 4: 2.569, 5: 2.728, 6: 2.850, 7: 2.949, 8: 3.031, 9: 3.102, 10: 3.164}  # his Table 5 (a)
 Q_10 = {2: 1.645, 3: 2.052, 4: 2.291, 5: 2.459, 6: 2.589, 7: 2.693, 8: 2.780, 9: 2.855, 10: 2.920}
 
@@ -47,7 +52,9 @@ def test_friedman_of_the_published_example():
     plain = 12 * n / (k * (k + 1)) * ((test.mean_ranks**2).sum() - k * (k + 1) ** 2 / 4)
     assert plain == pytest.approx(9.28, abs=0.005)
     assert (n - 1) * plain / (n * (k - 1) - plain) == pytest.approx(3.69, abs=0.005)
-    tied = sum((np.unique(row, return_counts=True)[1] ** 3 - np.unique(row, return_counts=True)[1]).sum() for row in AUC)
+    tied = sum(
+        (np.unique(row, return_counts=True)[1] ** 3 - np.unique(row, return_counts=True)[1]).sum() for row in AUC
+    )
     assert test.chi_square == pytest.approx(plain / (1 - tied / (n * k * (k * k - 1))))
     assert test.p_value < 0.05 and test.f_p_value < 0.05 and (test.n_contests, test.n_methods) == (14, 4)
 
@@ -111,8 +118,10 @@ def exact_p(differences):
     counted = [r for r, d in zip(rank, differences, strict=True) if d != 0]
     plus = sum((r for r, d in zip(rank, differences, strict=True) if d > 0), shared)
     least = min(plus, sum(rank) - plus)
-    sums = [sum((r for r, s in zip(counted, signs, strict=True) if s), shared)
-            for signs in itertools.product((0, 1), repeat=len(counted))]  # fmt: skip
+    sums = [
+        sum((r for r, s in zip(counted, signs, strict=True) if s), shared)
+        for signs in itertools.product((0, 1), repeat=len(counted))
+    ]
     return float(least), min(1.0, float(Fraction(2 * sum(s <= least for s in sums), len(sums))))
 
 
@@ -207,7 +216,9 @@ def test_perfect_agreement_has_an_infinite_f():
 def test_chosen_pairs_are_corrected_for_their_own_number():
     values = drawn(3, decimals=4)
     of_all, of_two = signed_rank_tests(values), signed_rank_tests(values, [(0, 1), (0, 2)])
-    assert [test.p_value for test in of_two] == [test.p_value for test in of_all if (test.first, test.second) in {(0, 1), (0, 2)}]
+    assert [test.p_value for test in of_two] == [
+        test.p_value for test in of_all if (test.first, test.second) in {(0, 1), (0, 2)}
+    ]
     assert [test.holm_p_value for test in of_two] == holm([test.p_value for test in of_two]).tolist()
 
 
@@ -224,13 +235,16 @@ def test_groups_are_the_largest_intervals_that_are_not_apart(seed):
         assert together({i, j}) == any({i, j} <= group for group in groups)
 
 
-@pytest.mark.parametrize(("call", "said"), [
-    (lambda: friedman_test([[1, 2]] * 3), "two contests and three methods at least, got 3 and 2"),
-    (lambda: friedman_test([[1, 2, 3]]), "got 1 and 3"),
-    (lambda: nemenyi_test([[1.0, np.nan]]), "must be finite"),
-    (lambda: nemenyi_test([1.0, 2.0]), "got shape (2,)"),
-    (lambda: critical_difference(3, 5, alpha=0.0), "alpha between 0 and 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: friedman_test([[1, 2]] * 3), "two contests and three methods at least, got 3 and 2"),
+        (lambda: friedman_test([[1, 2, 3]]), "got 1 and 3"),
+        (lambda: nemenyi_test([[1.0, np.nan]]), "must be finite"),
+        (lambda: nemenyi_test([1.0, 2.0]), "got shape (2,)"),
+        (lambda: critical_difference(3, 5, alpha=0.0), "alpha between 0 and 1"),
+    ],
+)
 def test_what_cannot_be_tested_is_refused(call, said):
     with pytest.raises(ValueError) as problem:
         call()

@@ -68,7 +68,9 @@ def natural(rng, n):
         "twin columns": np.repeat(rng.integers(0, 3, (n, 4)), 3, axis=1) * np.tile([1, 2, -1], 4),
         "one column": rng.integers(18, 90, (n, 1)),
         "one column that matters": np.c_[rng.integers(18, 318, n), rng.random((n, 4)) < 0.1],
-        "answers that go together": np.clip(np.round(3 + rng.normal(size=(n, 1)) + 0.7 * rng.normal(size=(n, 10))), 1, 5),
+        "answers that go together": np.clip(
+            np.round(3 + rng.normal(size=(n, 1)) + 0.7 * rng.normal(size=(n, 10))), 1, 5
+        ),
         "rounded": np.round(3 * rng.normal(size=(n, 3))),
         "six regions": rng.integers(0, 9, (6, 4))[rng.integers(0, 6, n)],
         "constants": np.zeros((n, 4)),
@@ -152,12 +154,20 @@ def test_many_rows_are_told_by_some():
 
 def test_weights_of_copies_do_not_depend_on_the_order():
     rng = np.random.default_rng(0)
-    key, weight, order = rng.integers(0, 40, 300).astype(np.uint64), np.exp(5 * rng.normal(size=300)), rng.permutation(300)
+    key, weight, order = (
+        rng.integers(0, 40, 300).astype(np.uint64),
+        np.exp(5 * rng.normal(size=300)),
+        rng.permutation(300),
+    )
     (found, first), (again, _) = merged(key, weight), merged(key[order], weight[order])
     np.testing.assert_array_equal(first, [np.flatnonzero(key == own)[0] for own in key])
     for value in np.unique(key):
         own, other = found[key == value], again[key[order] == value]
-        assert own[0] == other[0] == pytest.approx(weight[key == value].sum()) and not own[1:].any() and not other[1:].any()
+        assert (
+            own[0] == other[0] == pytest.approx(weight[key == value].sum())
+            and not own[1:].any()
+            and not other[1:].any()
+        )
     np.testing.assert_array_equal(merged(np.zeros(7, dtype=np.uint64), np.full(7, 0.1))[0], [7 * 0.1, *np.zeros(6)])
 
 
@@ -180,7 +190,9 @@ def taken(X, rows):
     return X.iloc[rows].reset_index(drop=True) if hasattr(X, "iloc") else X[rows]
 
 
-@pytest.mark.parametrize(("made", "class_weight"), [(as_array, None), (as_array, "balanced"), (as_frame, None), (as_sparse, "balanced")])
+@pytest.mark.parametrize(
+    ("made", "class_weight"), [(as_array, None), (as_array, "balanced"), (as_frame, None), (as_sparse, "balanced")]
+)
 def test_copies_are_weights(made, class_weight, tmp_path):
     X, y, rng = world(0, 250)
     X, times = made(X, rng), rng.integers(1, 4, 250)
@@ -236,7 +248,9 @@ def test_a_splitter_is_asked_once_and_has_all_rows(monkeypatch):
     assert asked == [300]
     np.testing.assert_array_equal(folds < 0, np.tile([False, True, False], 100))
     np.testing.assert_array_equal(folds[folds >= 0], of_rows[folds >= 0])
-    assert merged_copies(X[rows], 8, y[rows], np.ones(200), None, None, 1).weight is not None  # also where none are left out
+    assert (
+        merged_copies(X[rows], 8, y[rows], np.ones(200), None, None, 1).weight is not None
+    )  # also where none are left out
 
 
 @pytest.mark.parametrize("many", [False, True])
@@ -303,13 +317,21 @@ def test_independent_rows_have_no_near_copies(n):
     for seed in range(3):
         rng = np.random.default_rng(seed)
         some = [
-            rng.normal(size=(n, 5)), rng.normal(size=(n, 40)), np.exp(2 * rng.normal(size=(n, 8))),
-            rng.standard_cauchy(size=(n, 6)), rng.normal(size=(n, 1)) + 0.1 * rng.normal(size=(n, 8)),
-            make_classification(n, 20, random_state=seed)[0], np.c_[rng.normal(size=(n, 5)), rng.integers(0, 2, (n, 12))],
-            rng.normal(size=(n, 2)), 3.0 * rng.integers(0, 5, (n, 1)) + rng.normal(size=(n, 6)),
-            rng.poisson(100, (n, 6)), rng.poisson(rng.gamma(0.3, 30, (n, 20))), np.clip(rng.normal(size=(n, 6)), -1.7, 1.7),
-            np.c_[np.arange(n), rng.integers(0, 2, (n, 12))], np.where(rng.random((n, 8)) < 0.15, 0.0, rng.normal(size=(n, 8))),
-        ]  # fmt: skip
+            rng.normal(size=(n, 5)),
+            rng.normal(size=(n, 40)),
+            np.exp(2 * rng.normal(size=(n, 8))),
+            rng.standard_cauchy(size=(n, 6)),
+            rng.normal(size=(n, 1)) + 0.1 * rng.normal(size=(n, 8)),
+            make_classification(n, 20, random_state=seed)[0],
+            np.c_[rng.normal(size=(n, 5)), rng.integers(0, 2, (n, 12))],
+            rng.normal(size=(n, 2)),
+            3.0 * rng.integers(0, 5, (n, 1)) + rng.normal(size=(n, 6)),
+            rng.poisson(100, (n, 6)),
+            rng.poisson(rng.gamma(0.3, 30, (n, 20))),
+            np.clip(rng.normal(size=(n, 6)), -1.7, 1.7),
+            np.c_[np.arange(n), rng.integers(0, 2, (n, 12))],
+            np.where(rng.random((n, 8)) < 0.15, 0.0, rng.normal(size=(n, 8))),
+        ]
         assert [k for k, X in enumerate(some) if sought(X) is not None] == []
 
 
@@ -328,13 +350,20 @@ def test_snapshots_are_grouped(n, d, jitter):
     whole = [len(set(own[k : k + 5])) == 1 for k in range(0, n, 5)]
     assert np.mean(whole) > 0.7 and np.bincount(own).max() < 40  # missing values set some apart
     again = sought(X)
-    assert again.share == pytest.approx(found.share) and len(set(again.group)) == len(set(own)) == len(set(again.group * n + own))
+    assert again.share == pytest.approx(found.share) and len(set(again.group)) == len(set(own)) == len(
+        set(again.group * n + own)
+    )
 
 
 @pytest.mark.parametrize("n", [200, 2000])
 def test_twin_columns_are_no_near_copies(n):
     rng = np.random.default_rng(n)
-    km, age, town, places = rng.integers(0, 1000, n), rng.integers(18, 90, n), rng.integers(0, n // 8, n), rng.random((n // 8, 2))
+    km, age, town, places = (
+        rng.integers(0, 1000, n),
+        rng.integers(18, 90, n),
+        rng.integers(0, n // 8, n),
+        rng.random((n // 8, 2)),
+    )
     some = [
         np.c_[km, km * 1.609, km**2, -km, np.log1p(km), rng.normal(size=n)],
         np.c_[age, age**2, age**3, 90 - age, rng.normal(size=n)],
@@ -360,7 +389,11 @@ def nearly_copied(way, X, rng):
 @pytest.mark.parametrize(("n", "d"), [(30, 12), (200, 12), (200, 30)])
 def test_waves_that_differ_in_some_columns_are_grouped(way, n, d):
     rng = np.random.default_rng(d)
-    X, order, own = nearly_copied(way, rng.normal(size=(n, d)), rng), rng.permutation(10 * n), np.empty(10 * n, dtype=int)
+    X, order, own = (
+        nearly_copied(way, rng.normal(size=(n, d)), rng),
+        rng.permutation(10 * n),
+        np.empty(10 * n, dtype=int),
+    )
     own[order] = sought(X[order]).group
     whole = own.reshape(n, 10) == own[::10, None]
     assert whole.all(axis=1).mean() > 0.95 and np.bincount(own).max() == 10
@@ -373,10 +406,12 @@ def test_copies_but_for_a_number_are_grouped(name, number):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 8))
     some = {
-        "missing": np.where(rng.random((n, 8)) < 0.4, np.nan, X), "zeros": np.maximum(X, 0.0),
-        "answers": rng.integers(1, 6, (n, 15)), "counts": rng.poisson(3, (n, 7)),
+        "missing": np.where(rng.random((n, 8)) < 0.4, np.nan, X),
+        "zeros": np.maximum(X, 0.0),
+        "answers": rng.integers(1, 6, (n, 15)),
+        "counts": rng.poisson(3, (n, 7)),
         "codes beside numbers": np.c_[X[:, :3], rng.integers(0, 4, (n, 8))],
-    }[name]  # fmt: skip
+    }[name]
 
     def own(m):
         return np.arange(m) if number == "a row number" else rng.normal(size=m)
@@ -397,7 +432,11 @@ def test_waves_of_few_values_are_grouped(name):
         "answers": np.clip(np.round(3 + rng.normal(size=(300, 1)) + 0.7 * rng.normal(size=(300, 14))), 1, 5),
         "a number among codes": np.c_[rng.normal(size=300), rng.integers(0, 4, (300, 9))],
     }[name]
-    waves, order, own = np.c_[X.repeat(5, axis=0), np.tile(np.arange(5), 300)], rng.permutation(1500), np.empty(1500, dtype=int)
+    waves, order, own = (
+        np.c_[X.repeat(5, axis=0), np.tile(np.arange(5), 300)],
+        rng.permutation(1500),
+        np.empty(1500, dtype=int),
+    )
     own[order] = sought(waves[order]).group
     assert np.mean(own.reshape(300, 5) == own[::5, None]) > 0.98 and len(np.unique(own)) > 280
     assert sought(np.c_[X, rng.integers(0, 5, 300)]) is None
@@ -412,7 +451,9 @@ def test_tables_of_all_combinations_have_no_waves():
 def test_short_texts_that_are_repeated_are_no_waves():
     rng = np.random.default_rng(0)
     counts = np.array([np.bincount(rng.integers(0, 4, 3) + 4 * team, minlength=12) for team in rng.integers(0, 3, 300)])
-    X = np.c_[counts / np.linalg.norm(counts, axis=1, keepdims=True), rng.integers(0, 2, 300)]  # as TfidfVectorizer has them
+    X = np.c_[
+        counts / np.linalg.norm(counts, axis=1, keepdims=True), rng.integers(0, 2, 300)
+    ]  # as TfidfVectorizer has them
     assert warned(small(), X, counts.reshape(300, 3, 4).sum(axis=2).argmax(axis=1)) == []
 
 
@@ -470,7 +511,9 @@ def believed_and_true(X, y, Z, t, weight=None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         model = MinRiskClassifier(random_state=0, n_estimators=30).fit(X, y)
-    return next(line["pooled_risk"] for line in model.selection_ if line["share"]), np.average(model.predict(Z) != t, weights=weight)
+    return next(line["pooled_risk"] for line in model.selection_ if line["share"]), np.average(
+        model.predict(Z) != t, weights=weight
+    )
 
 
 @pytest.mark.parametrize("way", ["twice", "some", "balanced", "snapshots"])
@@ -497,7 +540,9 @@ def test_what_is_believed_of_waves_is_true(way):
     assert true / 1.2 < believed < 1.2 * true
 
 
-@pytest.mark.parametrize("name", ["three truth values", "twelve truth values", "twin columns", "answers that go together"])
+@pytest.mark.parametrize(
+    "name", ["three truth values", "twelve truth values", "twin columns", "answers that go together"]
+)
 def test_what_is_believed_of_few_values_is_true(name):
     found = []
     for seed in range(2):

@@ -44,10 +44,25 @@ def test_the_bound_gives_the_least_loss_over_all_stumps(loss, seed, bound):
 
     start = np.full(F.shape[1] * D, bound / (2 * F.shape[1] * D))
     limit = {"type": "ineq", "fun": lambda w: bound - w.sum(), "jac": lambda w: -np.ones(len(w))}
-    least = minimize(function, start, jac=True, method="SLSQP", bounds=[(0, None)] * len(start), constraints=[limit],
-                     options={"ftol": 1e-13, "maxiter": 1000}).fun
-    model = MultiBoostClassifier(cost, loss=loss, penalty="constraint", bound=bound, n_estimators=200, tol=1e-7,
-                                 solver_gradient=1e-9, solver_iterations=500).fit(X, y, sample_weight=weights)
+    least = minimize(
+        function,
+        start,
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, None)] * len(start),
+        constraints=[limit],
+        options={"ftol": 1e-13, "maxiter": 1000},
+    ).fun
+    model = MultiBoostClassifier(
+        cost,
+        loss=loss,
+        penalty="constraint",
+        bound=bound,
+        n_estimators=200,
+        tol=1e-7,
+        solver_gradient=1e-9,
+        solver_iterations=500,
+    ).fit(X, y, sample_weight=weights)
     W = np.asarray(model.model_.vectors)
     assert np.all(W >= 0) and W.sum() <= bound * (1 + 1e-6) and model.n_iter_ < 200
     assert model.train_loss_[-1] * weights.sum() == pytest.approx(least, rel=2e-6)
@@ -70,7 +85,9 @@ def test_projected_gradients_find_a_known_minimum():
     """min |x - c|^2 under the bound is the projection of c."""
     c = np.array([3.0, 1.0, -2.0, 0.5])
     scale = np.array([1.0, 1.0, 1.0, 1.0])
-    found = projected_descent(lambda x: (float(scale @ (x - c) ** 2), 2 * scale * (x - c)), np.zeros(4), 2.0, 500, 1e-10)
+    found = projected_descent(
+        lambda x: (float(scale @ (x - c) ** 2), 2 * scale * (x - c)), np.zeros(4), 2.0, 500, 1e-10
+    )
     np.testing.assert_allclose(found, onto_bound(c, 2.0), atol=1e-9)
 
 
@@ -91,7 +108,9 @@ def test_kept_stages_are_the_models_after_so_many_rounds(penalty, tmp_path):
     again = minrisk.load(tmp_path / "model")
     for one, other in zip(again.staged_decision_function(X), model.staged_decision_function(X), strict=True):
         np.testing.assert_array_equal(one, other)
-    half = MultiBoostClassifier(n_estimators=3, warm_start=True, **options).fit(X, y).set_params(n_estimators=8).fit(X, y)
+    half = (
+        MultiBoostClassifier(n_estimators=3, warm_start=True, **options).fit(X, y).set_params(n_estimators=8).fit(X, y)
+    )
     np.testing.assert_array_equal(half.model_.corrected, model.model_.corrected)
     plain = MultiBoostClassifier(n_estimators=8, penalty=penalty, bound=3.0).fit(X, y)
     assert plain.model_.corrected is None
@@ -101,8 +120,15 @@ def test_kept_stages_are_the_models_after_so_many_rounds(penalty, tmp_path):
 @pytest.mark.parametrize("keep", [False, True])
 def test_early_stopping_keeps_the_vectors_of_the_best_round(keep):
     X, y = blobs(400, seed=3)
-    model = MultiBoostClassifier(n_estimators=60, nu=1e-4, early_stopping=True, n_iter_no_change=8, keep_stages=keep,
-                                 validation_fraction=0.3, random_state=1).fit(X, y)
+    model = MultiBoostClassifier(
+        n_estimators=60,
+        nu=1e-4,
+        early_stopping=True,
+        n_iter_no_change=8,
+        keep_stages=keep,
+        validation_fraction=0.3,
+        random_state=1,
+    ).fit(X, y)
     assert model.n_iter_ == int(np.argmin(model.validation_risk_)) > 2
     assert len(model.validation_risk_) > model.n_iter_ + 1  # it was stopped later
     short = clone(model).set_params(n_estimators=model.n_iter_).fit(X, y)

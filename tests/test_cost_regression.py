@@ -93,9 +93,9 @@ def test_noise_is_not_learnt(n):
     model = MinRiskClassifier(random_state=0, pool=False).fit(X, y, cost=C[y] * noise[:, None])
     regression = model.cost_regression_
     assert len(regression.packed) == 0
-    np.testing.assert_allclose(regression.unit * regression.means, [
-        np.average(C[j] * noise[y == j][:, None], axis=0) for j in range(3)
-    ])  # fmt: skip
+    np.testing.assert_allclose(
+        regression.unit * regression.means, [np.average(C[j] * noise[y == j][:, None], axis=0) for j in range(3)]
+    )
 
 
 def rows_held_out(n=90, D=3, seed=0):
@@ -125,7 +125,9 @@ def test_decisions_are_compared_row_by_row():
     less = stated.weight * (own[every, by_means] - own[every, by_rows])
     for n_folds in (1, 3):
         part = slice(0, 30 * n_folds)
-        found = one.of_folds(n_folds).paid_less("softmax", 1.5, C, [h and h.of_folds(n_folds) for h in (first, None, last)])
+        found = one.of_folds(n_folds).paid_less(
+            "softmax", 1.5, C, [h and h.of_folds(n_folds) for h in (first, None, last)]
+        )
         assert found == pytest.approx([less[part].sum(), (less[part] ** 2).sum()], rel=1e-9)
 
 
@@ -150,7 +152,9 @@ def test_a_millionth_of_a_row_changes_little():
     options = {"random_state": 0, "pool": False, "n_estimators": 30}
     one, other = (MinRiskClassifier(**options).fit(X, y, cost=rows, sample_weight=w) for w in (None, weight))
     for j in range(3):
-        np.testing.assert_allclose(one.cost_regression_.of_class(X, j), other.cost_regression_.of_class(X, j), atol=1e-4)
+        np.testing.assert_allclose(
+            one.cost_regression_.of_class(X, j), other.cost_regression_.of_class(X, j), atol=1e-4
+        )
 
 
 def test_costs_take_less_time_than_the_rest_of_a_fit(monkeypatch):
@@ -159,7 +163,9 @@ def test_costs_take_less_time_than_the_rest_of_a_fit(monkeypatch):
     from minrisk.ensemble.kinds.plain import TreeMember
 
     made = []
-    monkeypatch.setattr(cost_regression, "TreeMember", lambda *given, **named: made.append(TreeMember(*given, **named)) or made[-1])
+    monkeypatch.setattr(
+        cost_regression, "TreeMember", lambda *given, **named: made.append(TreeMember(*given, **named)) or made[-1]
+    )
     X, y, _, rows = amounts(600)
     MinRiskClassifier(random_state=0, pool=False).fit(X, y, cost=rows)
     assert sum(len(member.progress.trees) for member in made) <= 5 * 120
@@ -186,7 +192,8 @@ def test_weights_count_in_the_regression():
     options = {"random_state": 0, "n_estimators": 20, "cv": 1}
     weighted = MinRiskClassifier(**options).fit(X, y, cost=rows, sample_weight=half)
     np.testing.assert_allclose(
-        weighted.cost_regression_.unit * weighted.cost_regression_.means, [rows[(y == j) & (half == 1)].mean(axis=0) for j in range(3)]
+        weighted.cost_regression_.unit * weighted.cost_regression_.means,
+        [rows[(y == j) & (half == 1)].mean(axis=0) for j in range(3)],
     )
 
 
@@ -202,7 +209,9 @@ def test_decisions_of_another_kind_per_row(wine):
     rows = np.array([[0.0, 1.0], [3.0, 0.2], [3.0, 0.1]])[y]
     import pandas as pd
 
-    model = MinRiskClassifier(random_state=0, n_estimators=30).fit(X, y, cost=pd.DataFrame(rows, columns=["ship", "hold"]))
+    model = MinRiskClassifier(random_state=0, n_estimators=30).fit(
+        X, y, cost=pd.DataFrame(rows, columns=["ship", "hold"])
+    )
     assert set(model.predict(X_test)) == {"ship", "hold"} and model.predict_proba(X_test).shape == (len(X_test), 3)
 
 
@@ -233,7 +242,9 @@ def test_costs_given_to_predict(wine):
     n = len(X_test)
     referring = np.tile(np.column_stack([C, np.full(3, 1e-3)]), (n, 1, 1))
     assert set(model.predict(X_test, cost=referring)) >= {-1}
-    np.testing.assert_array_equal(model.predict(X_test, cost=np.tile(C, (n, 1, 1)) + 7.0), model.predict(X_test, cost=C))
+    np.testing.assert_array_equal(
+        model.predict(X_test, cost=np.tile(C, (n, 1, 1)) + 7.0), model.predict(X_test, cost=C)
+    )
     scale = 10.0 ** np.linspace(-300, 300, n)[:, None, None]
     np.testing.assert_array_equal(model.predict(X_test, cost=C * scale), model.predict(X_test, cost=C))
     with pytest.raises(ValueError, match=r"give one matrix for all rows, .* of shape \(45, 3, 3\)"):
@@ -266,7 +277,9 @@ def test_one_row_of_each_class_makes_nobody_sure(n, K, surrogate):
     model = MinRiskClassifier(cost, surrogate=surrogate, random_state=0)
     if n > K:
         y = np.arange(n) % K
-        model.set_params(cv=[(np.arange(n)[y != 0], np.arange(n)[y == 0]), (np.arange(n)[y == 0], np.arange(n)[y != 0])])
+        model.set_params(
+            cv=[(np.arange(n)[y != 0], np.arange(n)[y == 0]), (np.arange(n)[y == 0], np.arange(n)[y != 0])]
+        )
     model.fit(X, y)
     new = rng.normal(size=(200, 3))
     p, share = model.predict_proba(new), np.bincount(y) / n
@@ -316,9 +329,14 @@ def test_decision_function_of_two_classes_is_the_shifted_logit():
 def test_the_largest_value_is_the_decision(extra, wine):
     X, X_test, y, _ = wine
     cost = costs.with_reject(C, 0.4) if extra else C
-    for model in (MinRiskClassifier(cost, random_state=0, n_estimators=20), minrisk.REBELClassifier(cost, n_estimators=20)):
+    for model in (
+        MinRiskClassifier(cost, random_state=0, n_estimators=20),
+        minrisk.REBELClassifier(cost, n_estimators=20),
+    ):
         model.fit(X, y)
-        np.testing.assert_array_equal(model.decisions_[model.decision_function(X_test).argmax(axis=1)], model.predict(X_test))
+        np.testing.assert_array_equal(
+            model.decisions_[model.decision_function(X_test).argmax(axis=1)], model.predict(X_test)
+        )
 
 
 def test_regression_of_means_only():

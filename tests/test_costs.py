@@ -9,19 +9,14 @@ import re
 import numpy as np
 import pytest
 
-from minrisk.costs import (
-    CostMatrix,
-    read_cost,
-    uniform,
-)
+from minrisk.costs import CostMatrix, read_cost, uniform
 from minrisk.costs.units import AvoidableCosts
 from tests.cost_examples import ABC, KDD, VALUES, frame, write
 
 
 def nested(cost: CostMatrix) -> dict:
     return {
-        true: dict(zip(cost.decisions, row, strict=True))
-        for true, row in zip(cost.classes, cost.values, strict=True)
+        true: dict(zip(cost.decisions, row, strict=True)) for true, row in zip(cost.classes, cost.values, strict=True)
     }
 
 
@@ -84,12 +79,7 @@ def test_a_labelled_source_keeps_its_labels(tmp_path):
 
 
 def test_repr_shows_labels_and_shortens():
-    assert repr(CostMatrix(VALUES, ABC)).splitlines()[1:] == [
-        "   a  b  c",
-        "a  0  1  2",
-        "b  3  0  4",
-        "c  5  6  0",
-    ]
+    assert repr(CostMatrix(VALUES, ABC)).splitlines()[1:] == ["   a  b  c", "a  0  1  2", "b  3  0  4", "c  5  6  0"]
     assert "without labels" in repr(CostMatrix(VALUES))
     obeyed = repr(CostMatrix([[0, 1], [2, 0]], ["a\x1b[2J", "b\u202e"]))
     assert r"a\x1b[2J" in obeyed and r"b\u202e" in obeyed and "\x1b" not in obeyed and "\u202e" not in obeyed
@@ -113,17 +103,17 @@ def test_negative_zero_is_zero():
         ),
         ([[0, 1], [np.inf, 0]], {}, "cost[1, 0] must be a finite number, got inf"),
         ([[0, 1], [-np.inf, 0]], {}, "cost[1, 0] must be a finite number, got -inf"),
-        (
-            [[0, 1], [-2, 0]],
-            {"classes": ["knife", "bottle"]},
-            "cost['bottle', 'knife'] must be zero or more, got -2",
-        ),
+        ([[0, 1], [-2, 0]], {"classes": ["knife", "bottle"]}, "cost['bottle', 'knife'] must be zero or more, got -2"),
         (
             [[0, 1], [1, 3]],
             {"classes": ["knife", "bottle"]},
             "cost['bottle', 'bottle'] is the cost of a correct decision",
         ),
-        ([[0, 1], [1, 3]], {}, "cost[1, 1] is the cost of a correct decision and must be 0, got 3: set it to 0, or allow"),
+        (
+            [[0, 1], [1, 3]],
+            {},
+            "cost[1, 1] is the cost of a correct decision and must be 0, got 3: set it to 0, or allow",
+        ),
         (
             [[1, 0], [0, 5]],
             {"classes": ["knife", "bottle"]},
@@ -131,53 +121,33 @@ def test_negative_zero_is_zero():
             "order ['bottle', 'knife'], so give both in one order, or set it to 0, or allow it with CostMatrix(",
         ),
         ([[2, 0, 1], [1, 2, 0], [0, 1, 2]], {}, "order [0, 1, 2] and the columns in the order [2, 0, 1], so give both"),
-        ([[np.nan, 1], [5, np.nan]], {}, "cost[0, 0] is the cost of a correct decision and must be a number, got nan: set it to 0."),
-        ([[0, np.nan], [5, 0]], {}, "cost[0, 1] must be a finite number, got nan: give the cost that is missing; a decision"),
         (
-            [0, 1],
+            [[np.nan, 1], [5, np.nan]],
             {},
-            "cost must be 2-d (one row per true class, one column per decision), got list with 1 dimension:",
+            "cost[0, 0] is the cost of a correct decision and must be a number, got nan: set it to 0.",
         ),
+        (
+            [[0, np.nan], [5, 0]],
+            {},
+            "cost[0, 1] must be a finite number, got nan: give the cost that is missing; a decision",
+        ),
+        ([0, 1], {}, "cost must be 2-d (one row per true class, one column per decision), got list with 1 dimension:"),
         (np.zeros((2, 2, 2)), {}, "cost must be 2-d"),
         ([[0, 1], [1]], {}, "got rows of different lengths"),
         ([[0, "x"], [1, 0]], {}, "must be a number, got 'x'"),
         (np.array([[0, None], [1, 0]]), {}, "cost[0, 1] must be a number, got None"),
         (np.array([[0, 1j], [1, 0]]), {}, "cost[0, 0] must be a number, got 0j"),
         (np.zeros((0, 3)), {}, "got shape (0, 3)"),
-        (
-            [[0], [1]],
-            {"classes": ["a", "b"], "decisions": ["a"]},
-            "two decisions (columns) or more, got shape (2, 1)",
-        ),
+        ([[0], [1]], {"classes": ["a", "b"], "decisions": ["a"]}, "two decisions (columns) or more, got shape (2, 1)"),
         ([[0, 1], [1, 0], [1, 1]], {}, "got 3 rows (true classes) and only 2 columns (decisions)"),
-        (
-            [[0, 1], [1, 0], [1, 1]],
-            {"classes": ABC},
-            "got 3 rows (true classes) and only 2 columns (decisions)",
-        ),
+        ([[0, 1], [1, 0], [1, 1]], {"classes": ABC}, "got 3 rows (true classes) and only 2 columns (decisions)"),
         ([[0, 1], [1, 0]], {"decisions": ["a", "b"]}, "classes must be given along with decisions"),
-        (
-            [[0, 1], [1, 0]],
-            {"classes": ABC},
-            "classes must hold one label per row of cost, got 3 labels for 2 rows",
-        ),
-        (
-            [[0, 1], [1, 0]],
-            {"classes": ["a", "b"], "decisions": ABC},
-            "one label per column of cost, got 3",
-        ),
+        ([[0, 1], [1, 0]], {"classes": ABC}, "classes must hold one label per row of cost, got 3 labels for 2 rows"),
+        ([[0, 1], [1, 0]], {"classes": ["a", "b"], "decisions": ABC}, "one label per column of cost, got 3"),
         ([[0, 1], [1, 0]], {"classes": ["a", "a"]}, "classes must differ from each other, got 'a' and 'a'"),
         ([[0, 1], [1, 0]], {"classes": [1, "1"]}, "classes must differ from each other, got 1 and '1'"),
-        (
-            [[0, 1], [1, 0]],
-            {"classes": ["a", "b"], "decisions": ["a", "a"]},
-            "decisions must differ from each other",
-        ),
-        (
-            [[0, 1, 1], [1, 0, 1]],
-            {"classes": ["a", "refer"]},
-            "the decisions (classes, then refer) must differ",
-        ),
+        ([[0, 1], [1, 0]], {"classes": ["a", "b"], "decisions": ["a", "a"]}, "decisions must differ from each other"),
+        ([[0, 1, 1], [1, 0, 1]], {"classes": ["a", "refer"]}, "the decisions (classes, then refer) must differ"),
         ([[0, 1], [1, 0]], {"classes": {"a", "b"}}, "got set: write the labels one by one"),
         ([[0, 1], [1, 0]], {"classes": 2}, "classes must be a list or array of labels in order, got int"),
         ([[0, 1], [1, 0]], {"classes": [["a"], ["b"]]}, "got the list ['a']"),

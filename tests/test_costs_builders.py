@@ -85,21 +85,13 @@ def test_random_costs_keep_their_protocols(k, seed, low, width):
 def test_with_reject():
     assert with_reject(VALUES, 0.5) == CostMatrix(np.c_[VALUES, [0.5] * 3])
     cost = CostMatrix(VALUES, ABC)
-    assert with_reject(cost, [1, 2, 3], label="ask") == CostMatrix(
-        np.c_[VALUES, [1, 2, 3]], ABC, (*ABC, "ask")
-    )
-    assert with_reject(cost, {"c": 3, "b": 2, "a": 1}, label="ask") == with_reject(
-        cost, np.array([1, 2, 3]), "ask"
-    )
+    assert with_reject(cost, [1, 2, 3], label="ask") == CostMatrix(np.c_[VALUES, [1, 2, 3]], ABC, (*ABC, "ask"))
+    assert with_reject(cost, {"c": 3, "b": 2, "a": 1}, label="ask") == with_reject(cost, np.array([1, 2, 3]), "ask")
     assert with_reject(with_reject(cost, 1), 2, "ask").decisions == (*ABC, "refer", "ask")
     assert with_reject(CostMatrix([[1, 2], [2, 0]], allow_diagonal=True), 3).shape == (2, 3)
 
 
-TREE = {
-    "bird": {"duck": ["mallard", "teal"], "raptor": "vulture"},
-    "plant": ["oak", {"grass": ["rye"]}],
-    "rock": None,
-}
+TREE = {"bird": {"duck": ["mallard", "teal"], "raptor": "vulture"}, "plant": ["oak", {"grass": ["rye"]}], "rock": None}
 
 
 class Graph:
@@ -141,9 +133,9 @@ def test_taxonomy_counts_the_edges_up_to_the_lowest_common_ancestor():
 
 
 @given(
-    tree=st.recursive(
-        st.just("leaf"), lambda part: st.lists(part, min_size=2, max_size=3), max_leaves=12
-    ).filter(lambda tree: isinstance(tree, list))
+    tree=st.recursive(st.just("leaf"), lambda part: st.lists(part, min_size=2, max_size=3), max_leaves=12).filter(
+        lambda tree: isinstance(tree, list)
+    )
 )
 @settings(max_examples=40, deadline=None)
 def test_taxonomy_is_ultrametric_seen_from_each_class(tree):
@@ -176,33 +168,18 @@ def test_taxonomy_is_ultrametric_seen_from_each_class(tree):
         (lambda: with_reject(None, 1), "for 0/1 costs start from uniform(classes)"),
         (lambda: with_reject(VALUES, -1), "price of class 0 must be a finite number >= 0, got -1"),
         (lambda: with_reject(VALUES, "1"), "price of class 0 must be a finite number >= 0, got '1'"),
-        (
-            lambda: with_reject(CostMatrix(VALUES, ABC), [1, np.nan, 1]),
-            "price of class 'b' must be a finite number",
-        ),
+        (lambda: with_reject(CostMatrix(VALUES, ABC), [1, np.nan, 1]), "price of class 'b' must be a finite number"),
         (lambda: with_reject(VALUES, [1, 2]), "expected 3 for the classes [0, 1, 2], got 2"),
-        (
-            lambda: with_reject(CostMatrix(VALUES, ABC), {"a": 1, "b": 1}),
-            "expected ['a', 'b', 'c'], got ['a', 'b']",
-        ),
-        (
-            lambda: with_reject(VALUES, 1, label="ask"),
-            "cost must have labels for its new decision to be named 'ask'",
-        ),
+        (lambda: with_reject(CostMatrix(VALUES, ABC), {"a": 1, "b": 1}), "expected ['a', 'b', 'c'], got ['a', 'b']"),
+        (lambda: with_reject(VALUES, 1, label="ask"), "cost must have labels for its new decision to be named 'ask'"),
         (lambda: with_reject(with_reject(VALUES, 1), 1), "a table of shape (3, 4) without"),
         (lambda: with_reject(CostMatrix(VALUES, ABC), 1, "a"), "label must be new among the decisions"),
         (lambda: from_taxonomy("abc"), "tree must be a nested dict or list, or a directed graph"),
-        (
-            lambda: from_taxonomy({"x": ["a", "b"], "y": ["a"]}),
-            "the leaves of tree must differ from each other",
-        ),
+        (lambda: from_taxonomy({"x": ["a", "b"], "y": ["a"]}), "the leaves of tree must differ from each other"),
         (lambda: from_taxonomy({"x": ["a"]}), "two classes or more among its leaves, got ['a']"),
         (lambda: from_taxonomy(TREE, ["oak", "elm"]), "classes must be leaves of tree, got ['elm']"),
         (lambda: from_taxonomy({"x": {"a", "b"}}), "the leaves of tree must be numbers, strings"),
-        (
-            lambda: from_taxonomy(Graph([*EDGES, ("plant", "teal")])),
-            "one parent per node, got several for ['teal']",
-        ),
+        (lambda: from_taxonomy(Graph([*EDGES, ("plant", "teal")])), "one parent per node, got several for ['teal']"),
         (
             lambda: from_taxonomy(Graph(EDGES, ["fungus"])),
             "exactly one root (a node without a parent), got ['fungus', 'root']: join",

@@ -15,15 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minrisk import DataWarning, REBELClassifier
-from minrisk.costs import (
-    CostMatrix,
-    as_cost,
-    is_per_row,
-    read_cost,
-    row_costs,
-    uniform,
-    with_reject,
-)
+from minrisk.costs import CostMatrix, as_cost, is_per_row, read_cost, row_costs, uniform, with_reject
 from tests.cost_examples import ABC, KDD, VALUES, frame, write
 
 
@@ -32,9 +24,7 @@ def labelled_costs(draw: st.DrawFn, max_classes: int = 6) -> CostMatrix:
     """Cost matrices of 2 to 6 classes with 0 to 2 further decisions."""
     k, more = draw(st.integers(2, max_classes)), draw(st.integers(0, 2))
     entry = st.floats(0.125, 1e6, allow_nan=False)
-    values = np.array(
-        draw(st.lists(st.lists(entry, min_size=k + more, max_size=k + more), min_size=k, max_size=k))
-    )
+    values = np.array(draw(st.lists(st.lists(entry, min_size=k + more, max_size=k + more), min_size=k, max_size=k)))
     values[np.arange(k), np.arange(k)] = 0.0
     return CostMatrix(values, [f"class {i}" for i in range(k)])
 
@@ -93,11 +83,7 @@ def test_an_aligned_cost_comes_back_itself():
 
 @pytest.mark.parametrize("classes", [[1, 2], np.array([1.0, 2.0]), np.array(["1", "2"]), pd.Index([1, 2])])
 def test_labels_match_by_equality_then_by_how_they_are_written(tmp_path, classes):
-    for source in (
-        write(tmp_path, "true,2,1\n2,0,5\n1,1,0\n"),
-        {2: {1: 5}, 1: {2: 1}},
-        {"2": {"1": 5}, "1": {"2": 1}},
-    ):
+    for source in (write(tmp_path, "true,2,1\n2,0,5\n1,1,0\n"), {2: {1: 5}, 1: {2: 1}}, {"2": {"1": 5}, "1": {"2": 1}}):
         cost = as_cost(source, classes)
         assert cost.values.tolist() == [[0, 1], [5, 0]]
         assert cost.classes == tuple(np.asarray(classes).tolist())
@@ -151,19 +137,11 @@ def test_a_dict_may_leave_out_correct_decisions():
             ABC,
             "only 2 columns (decisions): pass CostMatrix(values, classes=..., decisions=...)",
         ),
-        (
-            CostMatrix(VALUES, ABC),
-            ["a", "d"],
-            "got none for ['d'] among its rows ['a', 'b', 'c']: add the row.",
-        ),
+        (CostMatrix(VALUES, ABC), ["a", "d"], "got none for ['d'] among its rows ['a', 'b', 'c']: add the row."),
         (pd.DataFrame(VALUES), ABC, "pass cost.to_numpy() if its rows are in the order of the classes"),
         (CostMatrix(VALUES, ABC), ["a", "a"], "classes must differ from each other, got 'a' and 'a'"),
         (None, ["a"], "two decisions (columns) or more, got shape (1, 1)"),
-        (
-            {"a": {"a": 0, "b": 5}, "b": {}},
-            ["a", "b"],
-            "cost['b', 'a'] must be given, got only the decisions []",
-        ),
+        ({"a": {"a": 0, "b": 5}, "b": {}}, ["a", "b"], "cost['b', 'a'] must be given, got only the decisions []"),
         (
             {"a": {"b": 5}, "b": [1, 0]},
             ["a", "b"],
@@ -195,11 +173,7 @@ def test_a_dict_may_leave_out_correct_decisions():
             ["bottle", "gun", "knife"],
             "cost names ['botle'] as a decision but has no column for the class ['bottle']",
         ),
-        (
-            CostMatrix([[0, 1], [1, 2]], ["a", "b"], ["a", "b "], allow_diagonal=True),
-            ["a", "z"],
-            "got none for ['z']",
-        ),
+        (CostMatrix([[0, 1], [1, 2]], ["a", "b"], ["a", "b "], allow_diagonal=True), ["a", "z"], "got none for ['z']"),
         (5, ABC, "cost must be 2-d"),
     ],
 )
@@ -251,10 +225,7 @@ def test_csv_as_spreadsheets_write_it(tmp_path):
         ("true,a,b\na,0,x\nb,1,0\n", r"cost\['a', 'b'\] in .* must be a number, got 'x'"),
         ("true,a,b\na,0,\nb,1,0\n", r"cost\['a', 'b'\] in .* must be a number, got ''"),
         ("true,a,b\na,0,nan\nb,1,0\n", r"cost\['a', 'b'\] must be a finite number"),
-        (
-            "true,a,a\na,0,1\nb,1,0\n",
-            r"the decisions \(header\) of .* must differ from each other, got 'a' and 'a'",
-        ),
+        ("true,a,a\na,0,1\nb,1,0\n", r"the decisions \(header\) of .* must differ from each other, got 'a' and 'a'"),
         ("true,a,b\na,0,1\na,1,0\n", r"the true classes \(first column\) of .* must differ from each other"),
     ],
 )
@@ -291,7 +262,9 @@ def test_a_file_with_commas_stays_one_whatever_its_labels_hold(tmp_path):
 @pytest.mark.parametrize(("cell", "value"), [("1.250", "1.25"), ("1,250", "1.25"), ("12,000", "12")])
 def test_what_may_be_thousands_is_told(tmp_path, cell, value):
     path = write(tmp_path, f"true;a;b\na;0;{cell}\nb;2;0\n")
-    with pytest.warns(DataWarning, match=f"separated by semicolons, and '{cell}' is {value}: .* without marks between") as told:
+    with pytest.warns(
+        DataWarning, match=f"separated by semicolons, and '{cell}' is {value}: .* without marks between"
+    ) as told:
         assert read_cost(path).values[0, 1] == float(value)
     assert told[0].filename == __file__
 
@@ -360,16 +333,10 @@ def test_row_costs_aligns_the_columns_of_a_frame():
         (np.ones((4, 3)), "expected 5 rows, got shape (4, 3)"),
         (np.ones((5, 2)), "expected 3 columns or more for the classes ['a', 'b', 'c'], got shape (5, 2)"),
         (np.ones(5), "cost must be 2-d"),
-        (
-            np.where(np.arange(15).reshape(5, 3) == 7, np.nan, 1),
-            "cost[2, 'b'] must be a finite number, got nan",
-        ),
+        (np.where(np.arange(15).reshape(5, 3) == 7, np.nan, 1), "cost[2, 'b'] must be a finite number, got nan"),
         (np.where(np.arange(15).reshape(5, 3) == 7, -1, 1), "cost[2, 'b'] must be zero or more, got -1"),
         (np.full((5, 3), "x"), "cost[0, 0] must be a number, got 'x'"),
-        (
-            pd.DataFrame(np.ones((5, 3)), columns=["a", "b", "b"]),
-            "the decisions (columns) of cost must differ",
-        ),
+        (pd.DataFrame(np.ones((5, 3)), columns=["a", "b", "b"]), "the decisions (columns) of cost must differ"),
         (
             pd.DataFrame(np.ones((5, 3)), columns=["a", "b", "C "]),
             "cost names 'C ' as a decision, which is the class 'c' but for capitals or blanks",
@@ -427,8 +394,11 @@ def test_truth_values_find_their_texts():
 
 def test_decisions_written_as_rows_are_told():
     X, y = np.arange(20.0)[:, None], np.array(["benign", "malignant"] * 10)
-    transposed = {"benign": {"benign": 0, "malignant": 20}, "malignant": {"benign": 5, "malignant": 0},
-                  "biopsy": {"benign": 1, "malignant": 1}}  # fmt: skip
+    transposed = {
+        "benign": {"benign": 0, "malignant": 20},
+        "malignant": {"benign": 5, "malignant": 0},
+        "biopsy": {"benign": 1, "malignant": 1},
+    }
     with pytest.warns(UserWarning, match=r"rows for \['biopsy'\], which no row of y is .* transpose the costs"):
         REBELClassifier(transposed, n_estimators=2).fit(X, y)
     with warnings.catch_warnings():

@@ -200,21 +200,34 @@ A, B = da.from_array(X, chunks=(300, -1)), da.from_array(Y, chunks=300)
 FRAME = dd.from_pandas(__import__("pandas").DataFrame(X, columns=list("abcde")), npartitions=3)
 
 
-@pytest.mark.parametrize(("given", "message"), [
-    (lambda: (A, None), "y must have a label for each row of X"),
-    (lambda: (A, Y), "y must be a Dask array, series or dataframe with a partition for each of the 3 of X, got ndarray"),
-    (lambda: (FRAME, B.rechunk(450)), "for each of the 3 of X, got 2 partitions"),
-    (lambda: (A, B[:800]), "y must have a row for each of the 900 of X, got 800"),
-    (lambda: (A[A[:, 0] > 0], B), "partition [012]: y must have a label for each of the"),
-    (lambda: (A[:, 0], B), "X must be a Dask array or dataframe with rows and columns, got Array of 1 dim"),
-    (lambda: (A[:0], B[:0]), "X must have rows, got none"),
-    (lambda: (FRAME.assign(c="words"), B), "partition [012]: .* must hold numbers, got categories in column 'c'"),
-    (lambda: (FRAME.assign(c=FRAME["c"].round().astype("category")), B), "must hold numbers, got categories in column 'c'"),
-    (lambda: (A, B * 0), "y must have at least two classes"),
-    (lambda: (A, da.where(B == 0, np.nan, B)), "partition [012]: y must hold a class for each row, got nan"),
-    (lambda: (A, B, np.ones(900)), "sample_weight must be a Dask array"),
-    (lambda: (A, B, None, np.ones((900, 3))), "cost of each row must be a Dask array or dataframe beside X, got ndarray"),
-], ids=range(13))  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (lambda: (A, None), "y must have a label for each row of X"),
+        (
+            lambda: (A, Y),
+            "y must be a Dask array, series or dataframe with a partition for each of the 3 of X, got ndarray",
+        ),
+        (lambda: (FRAME, B.rechunk(450)), "for each of the 3 of X, got 2 partitions"),
+        (lambda: (A, B[:800]), "y must have a row for each of the 900 of X, got 800"),
+        (lambda: (A[A[:, 0] > 0], B), "partition [012]: y must have a label for each of the"),
+        (lambda: (A[:, 0], B), "X must be a Dask array or dataframe with rows and columns, got Array of 1 dim"),
+        (lambda: (A[:0], B[:0]), "X must have rows, got none"),
+        (lambda: (FRAME.assign(c="words"), B), "partition [012]: .* must hold numbers, got categories in column 'c'"),
+        (
+            lambda: (FRAME.assign(c=FRAME["c"].round().astype("category")), B),
+            "must hold numbers, got categories in column 'c'",
+        ),
+        (lambda: (A, B * 0), "y must have at least two classes"),
+        (lambda: (A, da.where(B == 0, np.nan, B)), "partition [012]: y must hold a class for each row, got nan"),
+        (lambda: (A, B, np.ones(900)), "sample_weight must be a Dask array"),
+        (
+            lambda: (A, B, None, np.ones((900, 3))),
+            "cost of each row must be a Dask array or dataframe beside X, got ndarray",
+        ),
+    ],
+    ids=range(13),
+)
 def test_what_newcomers_hand_over(given, message, client):
     with pytest.raises(ValueError, match=message):
         clone(MODEL).fit(*given())
@@ -268,8 +281,10 @@ def test_a_partition_is_read_once(of, client, tmp_path):
         given = table[:, :5], table[:, 5].astype(int)
     else:
         columns = [str(j) for j in range(6)]
-        frame = dd.from_delayed([dask.delayed(pd.DataFrame)(part, columns=columns) for part in parts],
-                                meta=pd.DataFrame(np.empty((0, 6)), columns=columns))
+        frame = dd.from_delayed(
+            [dask.delayed(pd.DataFrame)(part, columns=columns) for part in parts],
+            meta=pd.DataFrame(np.empty((0, 6)), columns=columns),
+        )
         given = frame[columns[:5]], frame["5"].astype(int)
     once = np.concatenate([np.random.default_rng(1).permutation(np.arange(a, a + 300)) for a in (0, 300, 600)])
     there, here = clone(MODEL).fit(*given), clone(MODEL).fit(X[once], Y[once])
@@ -286,7 +301,9 @@ def test_a_partition_that_is_computed_again_must_be_the_same(column):
     y[4] = "b" if y[4] == "a" else "a"
     changed = part._replace(**{column: y if column == "y" else getattr(part, column)[order]})
     for ask in (lambda: made_shard(0, 20, 1, [0], [seal], [changed]), lambda: Fit(MODEL, None, [seal])([changed])):
-        with pytest.raises(ValueError, match=r"^partition 3 was computed again and has other rows, or in another order: make"):
+        with pytest.raises(
+            ValueError, match=r"^partition 3 was computed again and has other rows, or in another order: make"
+        ):
             ask()
 
 
@@ -298,11 +315,14 @@ def said_by(function):
         return error
 
 
-@pytest.mark.parametrize(("error", "message"), [
-    (KilledWorker("made_shard", None, 3), "where memory is short: give them more memory, or make more workers"),
-    (CommClosedError("in <TCP>: Stream is closed"), "does not answer any more, .*: start it again and fit anew"),
-    (FutureCancelledError("k", "lost"), "does not answer any more, .*: start it again and fit anew"),
-])
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (KilledWorker("made_shard", None, 3), "where memory is short: give them more memory, or make more workers"),
+        (CommClosedError("in <TCP>: Stream is closed"), "does not answer any more, .*: start it again and fit anew"),
+        (FutureCancelledError("k", "lost"), "does not answer any more, .*: start it again and fit anew"),
+    ],
+)
 def test_what_distributed_raises_is_said_in_a_sentence(error, message):
     with pytest.raises(ClusterError, match=message) as caught, in_words():
         raise error
@@ -319,15 +339,23 @@ def test_workers_of_another_version_are_refused(versions, have, client, monkeypa
         clone(MODEL).fit(*of_dask(2))
 
 
-@pytest.mark.parametrize(("said", "message"), [
-    (ModuleNotFoundError("No module named 'minrisk._versions'"), "some workers have other code of minrisk than is here"),
-    ({**versions(), "minrisk": "0.1.0 abc"}, "some workers have other code of minrisk than is here"),
-    ({**versions(), "numpy": "1.26.4"}, "all workers need numpy .*, but some have 1.26.4: install it there"),
-])
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        (
+            ModuleNotFoundError("No module named 'minrisk._versions'"),
+            "some workers have other code of minrisk than is here",
+        ),
+        ({**versions(), "minrisk": "0.1.0 abc"}, "some workers have other code of minrisk than is here"),
+        ({**versions(), "numpy": "1.26.4"}, "all workers need numpy .*, but some have 1.26.4: install it there"),
+    ],
+)
 def test_workers_that_compute_otherwise_are_refused(said, message, client, monkeypatch):
     """Other code under the same version, as of an editable installation, and other packages."""
     real = type(client).run
-    monkeypatch.setattr(type(client), "run", lambda self, *given, **options: {**real(self, *given, **options), "w": said})
+    monkeypatch.setattr(
+        type(client), "run", lambda self, *given, **options: {**real(self, *given, **options), "w": said}
+    )
     with pytest.raises(ClusterError, match=message):
         clone(MODEL).fit(*of_dask(2))
 
@@ -340,9 +368,13 @@ def test_a_worker_that_is_lost_just_now_has_no_other_code(client, monkeypatch):
 @pytest.mark.parametrize("few", [0, 10**6])
 def test_whole_numbers_that_merge_are_told(few, client, monkeypatch):
     monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", few)
-    ids = pd.DataFrame({"x": Y + 0.5, "id": 2**53 + np.arange(len(Y)) % 3, "own": pd.array([2**60 + 1] * len(Y), dtype="Int64")})
+    ids = pd.DataFrame(
+        {"x": Y + 0.5, "id": 2**53 + np.arange(len(Y)) % 3, "own": pd.array([2**60 + 1] * len(Y), dtype="Int64")}
+    )
     with pytest.warns(DataWarning, match="beyond 2\\*\\*53, .*: 'id', 'own'. Name"):
-        clone(MODEL).set_params(n_estimators=2).fit(dd.from_pandas(ids, npartitions=2), dd.from_pandas(pd.Series(Y), npartitions=2))
+        clone(MODEL).set_params(n_estimators=2).fit(
+            dd.from_pandas(ids, npartitions=2), dd.from_pandas(pd.Series(Y), npartitions=2)
+        )
 
 
 def test_nobody_is_waited_for_in_vain(monkeypatch):
@@ -384,7 +416,12 @@ def test_a_fit_goes_on_with_another_cluster(lost, tmp_path, monkeypatch):
     monkeypatch.setattr("minrisk.rows.dask.cluster.ALONE_SECONDS", 0.5)
     monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
     monkeypatch.setattr(checkpoint, "SHARE", np.inf)
-    model, path, after, made = REBELClassifier(COSTS, n_estimators=6), tmp_path / "rounds", checkpoint.Run.after_round, []
+    model, path, after, made = (
+        REBELClassifier(COSTS, n_estimators=6),
+        tmp_path / "rounds",
+        checkpoint.Run.after_round,
+        [],
+    )
 
     def losing(self, info):
         after(self, info)

@@ -85,12 +85,24 @@ def test_the_command_prints_a_table_and_saves_model_and_pictures(tmp_path, monke
     out = tmp_path / "new" / "folder"
     done = CliRunner().invoke(app, ["demo", "--out", str(out), "--costs", story], env={"COLUMNS": "100"})
     assert done.exit_code == 0, done.output
-    for words in ("cheques", "mean cost", "seconds", "REBEL blind to costs", "tight offset", "MinRiskClassifier", "Cheapest: ", "saved "):
+    for words in (
+        "cheques",
+        "mean cost",
+        "seconds",
+        "REBEL blind to costs",
+        "tight offset",
+        "MinRiskClassifier",
+        "Cheapest: ",
+        "saved ",
+    ):
         assert words in done.stdout
     assert ("to clerk" in done.stdout) == (story == "clerk")
     assert max(map(len, done.stdout.splitlines()[:-3])) <= 100  # the last lines name files
     assert sorted(path.name for path in out.iterdir()) == [
-        "costly-confusions.png", "digits.minrisk", "risk-per-round.png"]
+        "costly-confusions.png",
+        "digits.minrisk",
+        "risk-per-round.png",
+    ]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in out.glob("*.png"))
     model = minrisk.load(out / "digits.minrisk")
     assert type(model).__name__ == demo.SHOWN_METHOD == "MinRiskClassifier" and model.n_iter_ <= 3

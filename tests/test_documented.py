@@ -20,18 +20,43 @@ PAGE = Path(__file__).parent.parent / "docs" / "api" / "index.md"
 MODULES = ("costs", "metrics", "inspection", "export", "comparison")
 # What numpydoc.validate has to say and is heeded: sections, parameters, and what stands about each of them.
 WRONG = {
-    "GL03", "GL07", "GL08", "SS01", "SS02", "SS03", "SS06", "PR01", "PR02", "PR03", "PR04", "PR05", "PR07", "PR10", "RT01", "RT03", "YD01",
-}  # fmt: skip
+    "GL03",
+    "GL07",
+    "GL08",
+    "SS01",
+    "SS02",
+    "SS03",
+    "SS06",
+    "PR01",
+    "PR02",
+    "PR03",
+    "PR04",
+    "PR05",
+    "PR07",
+    "PR10",
+    "RT01",
+    "RT03",
+    "YD01",
+}
 # The house list, as of docs/prose.py: words in this project's sense that readers stumble over.
 HOUSE = re.compile(
-    r"\b(dear(er|est|ly)?|anew|likewise|parts? the classes|found out|told of|(of|the|other|these|all) tries)\b", re.IGNORECASE
+    r"\b(dear(er|est|ly)?|anew|likewise|parts? the classes|found out|told of|(of|the|other|these|all) tries)\b",
+    re.IGNORECASE,
 )
 OF_OTHERS = {"get_params", "set_params", "get_metadata_routing", "count", "index", "add_note", "with_traceback"}
 CALLED = {"predict_proba", "staged_predict_proba"}  # properties that give a method
 SHARED = {  # parameters that mean the same wherever they occur, in the same words
-    "binning", "max_bins", "subsample", "early_stopping", "validation_fraction", "n_iter_no_change", "warm_start", "categorical_features",
-    "n_jobs", "verbose",
-}  # fmt: skip
+    "binning",
+    "max_bins",
+    "subsample",
+    "early_stopping",
+    "validation_fraction",
+    "n_iter_no_change",
+    "warm_start",
+    "categorical_features",
+    "n_jobs",
+    "verbose",
+}
 
 
 def public_names():
@@ -68,7 +93,12 @@ def methods_of(name, given):
             yield f"{name}.{attribute}", method
 
 
-METHODS = {full: method for name, given in DOCUMENTED.items() if inspect.isclass(given) for full, method in methods_of(name, given)}
+METHODS = {
+    full: method
+    for name, given in DOCUMENTED.items()
+    if inspect.isclass(given)
+    for full, method in methods_of(name, given)
+}
 
 
 def entries():
@@ -110,10 +140,15 @@ def test_the_reference_names_everything_once():
 def test_the_reference_names_every_command_once():
     from minrisk.cli.app import app
 
-    assert sorted(re.findall(r"^\| \{ref\}`minrisk (\w+) <command-\1>`", PAGE.read_text(encoding="utf-8"), re.MULTILINE)) == sorted(app.commands)
+    assert sorted(
+        re.findall(r"^\| \{ref\}`minrisk (\w+) <command-\1>`", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    ) == sorted(app.commands)
 
 
-@pytest.mark.parametrize("name", [*DOCUMENTED, *(name for name in METHODS if name.split(".")[1] not in {x.split(".")[1] for x in ESTIMATORS})])
+@pytest.mark.parametrize(
+    "name",
+    [*DOCUMENTED, *(name for name in METHODS if name.split(".")[1] not in {x.split(".")[1] for x in ESTIMATORS})],
+)
 def test_numpydoc_finds_nothing_wrong(name):
     found = [(code, text) for code, text in validate(name)["errors"] if code in WRONG]
     is_class = inspect.isclass(DOCUMENTED.get(name))
@@ -122,7 +157,9 @@ def test_numpydoc_finds_nothing_wrong(name):
     assert not found
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name.startswith(("minrisk.MinRiskClassifier.", "minrisk.REBELClassifier."))])
+@pytest.mark.parametrize(
+    "name", [name for name in METHODS if name.startswith(("minrisk.MinRiskClassifier.", "minrisk.REBELClassifier."))]
+)
 def test_methods_of_estimators_are_whole(name):
     """One of them stands for all: they share these methods."""
     documented, taken = docstring_of(name), {parameter.name for parameter in signature_of(name)}
@@ -130,7 +167,10 @@ def test_methods_of_estimators_are_whole(name):
         taken = {"X"}
     assert {p.name.lstrip("*") for p in documented["Parameters"]} == taken
     assert documented["Returns"] or documented["Yields"]
-    assert all(part.desc for part in (*documented["Parameters"], *documented["Returns"], *documented["Yields"], *documented["Raises"]))
+    assert all(
+        part.desc
+        for part in (*documented["Parameters"], *documented["Returns"], *documented["Yields"], *documented["Raises"])
+    )
 
 
 @pytest.mark.parametrize("name", [*DOCUMENTED, *METHODS])
@@ -178,7 +218,10 @@ def test_every_name_has_an_example(name):
     assert re.search(r"(from|import) .*\bminrisk\b", examples), "what is shown is to be copied"
 
 
-@pytest.mark.parametrize("name", [name for name in ESTIMATORS] + ["minrisk.compare", "minrisk.inspection.shap_values", "minrisk.inspection.explain"])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in ESTIMATORS] + ["minrisk.compare", "minrisk.inspection.shap_values", "minrisk.inspection.explain"],
+)
 def test_methods_of_papers_name_them(name):
     assert any(".. [1]" in line for line in docstring_of(name)["References"])
 
@@ -200,7 +243,9 @@ def test_shared_parameters_say_the_same_everywhere(parameter):
     texts = {}
     for name in ESTIMATORS:
         for p in docstring_of(name)["Parameters"]:
-            if p.name == parameter and not (name == "minrisk.MinRiskClassifier" and parameter in ("max_bins", "subsample")):
+            if p.name == parameter and not (
+                name == "minrisk.MinRiskClassifier" and parameter in ("max_bins", "subsample")
+            ):
                 texts.setdefault((p.type, *p.desc), []).append(name)
     assert len(texts) == 1, texts
 

@@ -38,18 +38,35 @@ def objects(cells):
 
 DAYS = pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta(K, unit="h"))
 KINDS = {
-    "whole": pd.Series(K), "small": pd.Series(K.astype("i1")), "without a sign": pd.Series(K.astype("u8")), "fractions": pd.Series(K + 0.5),
-    "short fractions": pd.Series((K + 0.1).astype("f4")), "truths": pd.Series(K == 1), "nullable": gaps(pd.array(K, dtype="Int64")),
-    "nullable truths": gaps(pd.array(K == 1, dtype="boolean")), "texts": pd.Series(NAMES[K]), "texts with gaps": gaps(NAMES[K]),
-    "objects of texts": objects(NAMES[K]), "numbers and marks": pd.Series(np.array(["1.5", "2.5", "?"])[K]),
-    "dates as texts": pd.Series(np.array(["2024-01-01", "2024-02-01", "2024-03-01"])[K]), "ids": pd.Series([f"n{i}" for i in range(N)]),
-    "decimals": gaps(objects(decimal.Decimal(int(k)) / 2 for k in K)), "dates": gaps(objects(datetime.date(2024, 1, 1 + int(k)) for k in K)),
-    "times": objects(datetime.time(1 + int(k)) for k in K), "durations": pd.Series(pd.to_timedelta(K, unit="D")), "moments": gaps(DAYS),
-    "moments with a zone": DAYS.dt.tz_localize("Europe/Paris"), "categories": gaps(pd.Categorical(NAMES[K], categories=["x", *NAMES])),
-    "ordered": pd.Series(pd.Categorical(np.array(["lo", "mid", "hi"])[K], categories=["lo", "none", "mid", "hi"], ordered=True)),
-    "categories of numbers": pd.Series(pd.Categorical(K)), "nothing": objects([None] * N), "no texts": pd.Series([None] * N, dtype="string"),
+    "whole": pd.Series(K),
+    "small": pd.Series(K.astype("i1")),
+    "without a sign": pd.Series(K.astype("u8")),
+    "fractions": pd.Series(K + 0.5),
+    "short fractions": pd.Series((K + 0.1).astype("f4")),
+    "truths": pd.Series(K == 1),
+    "nullable": gaps(pd.array(K, dtype="Int64")),
+    "nullable truths": gaps(pd.array(K == 1, dtype="boolean")),
+    "texts": pd.Series(NAMES[K]),
+    "texts with gaps": gaps(NAMES[K]),
+    "objects of texts": objects(NAMES[K]),
+    "numbers and marks": pd.Series(np.array(["1.5", "2.5", "?"])[K]),
+    "dates as texts": pd.Series(np.array(["2024-01-01", "2024-02-01", "2024-03-01"])[K]),
+    "ids": pd.Series([f"n{i}" for i in range(N)]),
+    "decimals": gaps(objects(decimal.Decimal(int(k)) / 2 for k in K)),
+    "dates": gaps(objects(datetime.date(2024, 1, 1 + int(k)) for k in K)),
+    "times": objects(datetime.time(1 + int(k)) for k in K),
+    "durations": pd.Series(pd.to_timedelta(K, unit="D")),
+    "moments": gaps(DAYS),
+    "moments with a zone": DAYS.dt.tz_localize("Europe/Paris"),
+    "categories": gaps(pd.Categorical(NAMES[K], categories=["x", *NAMES])),
+    "ordered": pd.Series(
+        pd.Categorical(np.array(["lo", "mid", "hi"])[K], categories=["lo", "none", "mid", "hi"], ordered=True)
+    ),
+    "categories of numbers": pd.Series(pd.Categorical(K)),
+    "nothing": objects([None] * N),
+    "no texts": pd.Series([None] * N, dtype="string"),
     "no numbers": pd.Series([np.nan] * N),
-}  # fmt: skip
+}
 
 
 def model_of(X, y):
@@ -63,7 +80,9 @@ def model_of(X, y):
 @pytest.mark.filterwarnings("ignore::minrisk.DataWarning")
 def test_both_doors_make_the_same_model(tmp_path, kind):
     path, model, own = tmp_path / "t.parquet", tmp_path / "m", tmp_path / "own"
-    frame = pd.DataFrame({"x": K + np.random.default_rng(0).normal(size=N), "c": KINDS[kind], "y": np.array(["a", "b", "c"])[K]})
+    frame = pd.DataFrame(
+        {"x": K + np.random.default_rng(0).normal(size=N), "c": KINDS[kind], "y": np.array(["a", "b", "c"])[K]}
+    )
     frame.to_parquet(path)
     frame = pd.read_parquet(path)
     others = [pq.read_table(path)]
@@ -78,10 +97,15 @@ def test_both_doors_make_the_same_model(tmp_path, kind):
 
 
 LABELS = {
-    "whole": pd.Series(K + 1), "nullable": pd.Series(pd.array(K, dtype="Int64")), "floats": pd.Series(K + 1.0), "truths": pd.Series(K == 1),
-    "texts": pd.Series(NAMES[K]), "categories": pd.Series(pd.Categorical(NAMES[K])), "decimals": objects(decimal.Decimal(int(k)) for k in K),
+    "whole": pd.Series(K + 1),
+    "nullable": pd.Series(pd.array(K, dtype="Int64")),
+    "floats": pd.Series(K + 1.0),
+    "truths": pd.Series(K == 1),
+    "texts": pd.Series(NAMES[K]),
+    "categories": pd.Series(pd.Categorical(NAMES[K])),
+    "decimals": objects(decimal.Decimal(int(k)) for k in K),
     "moments": pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta(K, unit="D")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", LABELS)
@@ -97,7 +121,9 @@ def test_labels_of_any_kind_are_the_same_through_both_doors(tmp_path, kind):
     assert json.loads(run("evaluate", own, path, "--json"))["error"] == 0
 
 
-@pytest.mark.parametrize("cells", [[b"x"] * N, [[1, 2]] * N, [{"a": 1}] * N, [np.inf] * N], ids=["bytes", "lists", "structures", "infinite"])
+@pytest.mark.parametrize(
+    "cells", [[b"x"] * N, [[1, 2]] * N, [{"a": 1}] * N, [np.inf] * N], ids=["bytes", "lists", "structures", "infinite"]
+)
 def test_both_doors_refuse_the_same_columns(tmp_path, cells):
     path = tmp_path / "t.parquet"
     pd.DataFrame({"x": K, "c": objects(cells), "y": K}).to_parquet(path)
@@ -125,7 +151,9 @@ def test_names_of_rows_are_no_features_through_any_door(tmp_path):
 def test_several_files_must_hold_the_same_kinds(tmp_path):
     for name, cells in (("0", NAMES[K]), ("1", K)):
         pd.DataFrame({"x": K, "c": cells, "y": K}).to_parquet(tmp_path / f"{name}.parquet")
-    told = refused("fit", tmp_path / "0.parquet", tmp_path / "1.parquet", "--target", "y", *FEW, "--out", tmp_path / "m")
+    told = refused(
+        "fit", tmp_path / "0.parquet", tmp_path / "1.parquet", "--target", "y", *FEW, "--out", tmp_path / "m"
+    )
     assert "column 'c' holds text in" in told and "0.parquet and numbers in" in told
 
 
@@ -135,7 +163,12 @@ def test_what_a_file_says_of_itself_may_be_wrong(tmp_path):
         pq.write_table(table.replace_schema_metadata({"pandas": about}), tmp_path / "t.parquet")
         done = invoke("fit", tmp_path / "t.parquet", "--target", "y", *FEW, "--out", tmp_path / "m")
         assert "should not have happened" not in done.stderr and done.stderr.count("\n") <= 1, about
-        assert minrisk.REBELClassifier(n_estimators=2).fit(minrisk.Chunks(tmp_path / "t.parquet", target="y")).n_features_in_ == 1
+        assert (
+            minrisk.REBELClassifier(n_estimators=2)
+            .fit(minrisk.Chunks(tmp_path / "t.parquet", target="y"))
+            .n_features_in_
+            == 1
+        )
 
 
 def test_lists_beside_a_text_table_are_refused(tmp_path):
@@ -143,20 +176,30 @@ def test_lists_beside_a_text_table_are_refused(tmp_path):
     pd.DataFrame({"x": K, "c": K, "y": K}).to_csv(tmp_path / "1.csv", index=False)
     told = refused("fit", tmp_path / "0.parquet", tmp_path / "1.csv", "--target", "y", *FEW, "--out", tmp_path / "m")
     assert "column 'c' holds lists, structures or bytes in" in told
-    assert "column 'c'" in refused("fit", tmp_path / "0.parquet", "--target", "y", "--numeric", "c", *FEW, "--out", tmp_path / "m")
+    assert "column 'c'" in refused(
+        "fit", tmp_path / "0.parquet", "--target", "y", "--numeric", "c", *FEW, "--out", tmp_path / "m"
+    )
 
 
-@pytest.mark.parametrize("cells", [pd.Series(K), gaps(pd.array(2**53 + K, dtype="Int64")), gaps(K + 1.0), pd.Series(NAMES[K])], ids=["whole", "large", "floats", "texts"])
+@pytest.mark.parametrize(
+    "cells",
+    [pd.Series(K), gaps(pd.array(2**53 + K, dtype="Int64")), gaps(K + 1.0), pd.Series(NAMES[K])],
+    ids=["whole", "large", "floats", "texts"],
+)
 def test_named_categories_are_those_of_python(tmp_path, cells):
     path, model, own = tmp_path / "t.parquet", tmp_path / "m", tmp_path / "own"
     pd.DataFrame({"x": K % 2 + 0.5, "c": cells, "y": K}).to_parquet(path)
     frame = pd.read_parquet(path)
-    expected = minrisk.REBELClassifier(n_estimators=3, random_state=0, categorical_features=["c"]).fit(frame[["x", "c"]], frame["y"])
+    expected = minrisk.REBELClassifier(n_estimators=3, random_state=0, categorical_features=["c"]).fit(
+        frame[["x", "c"]], frame["y"]
+    )
     expected.target_name_ = "y"
     minrisk.save(expected, own)
     run("fit", path, "--target", "y", "--categorical", "c", *FEW, "--out", model)
     assert model.read_bytes() == own.read_bytes()
-    assert run("predict", own, path).split()[1:] == [str(label) for label in minrisk.load(model).predict(frame[["x", "c"]])]
+    assert run("predict", own, path).split()[1:] == [
+        str(label) for label in minrisk.load(model).predict(frame[["x", "c"]])
+    ]
 
 
 @pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")

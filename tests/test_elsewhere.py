@@ -155,7 +155,12 @@ def test_lost_pieces_are_built_anew(name, monkeypatch, tmp_path):
     random = np.random.default_rng(0)
     lost = set(random.integers(1, 200, 20).tolist())
     engines = check_same(
-        MODELS[name], monkeypatch, tmp_path, 5, n_shards=3, lost=lambda shard, asked: asked in lost and shard == asked % 3
+        MODELS[name],
+        monkeypatch,
+        tmp_path,
+        5,
+        n_shards=3,
+        lost=lambda shard, asked: asked in lost and shard == asked % 3,
     )
     assert engines[0].n_lost > 3
 

@@ -52,17 +52,27 @@ EXPECTED = {
     "check_sample_weight_equivalence_on_sparse_data": "the validation part is drawn from rows, repeated ones too",
 }
 NO_LEAST_WEIGHT = {  # of few noisy rows; a tree of scikit-learn without its min_weight_fraction_leaf fails likewise
-    "check_class_weight_classifiers": "learners may part single rows, and a margin is won for those of a weight of 1e-7, too",
+    "check_class_weight_classifiers": "learners may part single rows, and a margin is won for those of a weight of 1e-7, too"
 }
-PARTING = (REBELClassifier, StagewiseMCBoostClassifier, MultiBoostClassifier, GradBoostClassifier, StructBoostClassifier)
+PARTING = (
+    REBELClassifier,
+    StagewiseMCBoostClassifier,
+    MultiBoostClassifier,
+    GradBoostClassifier,
+    StructBoostClassifier,
+)
 
 
 EQUIVALENCE = "check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"
 WASHED_OUT = "weights of 1000 and 0.0001 wash out in 100 rounds and more, which part single rows of noise"
 QUICK = (  # at default parameters; the others take minutes for all checks
-    MinRiskClassifier, MCBoostClassifier, BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier,
+    MinRiskClassifier,
+    MCBoostClassifier,
+    BAdaCostClassifier,
+    AdaBoostMHClassifier,
+    GentleBoostClassifier,
     AdaBoostECCClassifier,
-)  # fmt: skip
+)
 TIES = "scores of rows without weight tie where classes are balanced, and rounding decides"
 
 
@@ -94,9 +104,20 @@ def test_scikit_learn_checks(estimator, check):
     + [MCBoostClassifier(n_estimators=5, descent="codewords", weak_learner="tree", loss="gamma-phi", gamma="log")]
     + [StagewiseMCBoostClassifier(n_estimators=5, loss="logistic", weak_learner="tree", max_depth=2, n_jobs=2)]
     + [MCBoostClassifier(n_estimators=5, loss="gel", decision="bayes", descent="gradient", weighting="uniform")]
-    + [algorithm(n_estimators=7, class_weight="balanced") for algorithm in (
-        REBELClassifier, PIBoostClassifier, AOSOLogitBoostClassifier, BAdaCostClassifier, MinRiskClassifier)]
-    + [MinRiskClassifier(n_estimators=10, cv=1, pool=False, surrogate=surrogate) for surrogate in ("exponential", "gll")]
+    + [
+        algorithm(n_estimators=7, class_weight="balanced")
+        for algorithm in (
+            REBELClassifier,
+            PIBoostClassifier,
+            AOSOLogitBoostClassifier,
+            BAdaCostClassifier,
+            MinRiskClassifier,
+        )
+    ]
+    + [
+        MinRiskClassifier(n_estimators=10, cv=1, pool=False, surrogate=surrogate)
+        for surrogate in ("exponential", "gll")
+    ]
     + [algorithm(n_estimators=10, max_depth=2) for algorithm in (AdaBoostMHClassifier, AdaBoostSIPClassifier)]
     + [AdaBoostMOClassifier(n_estimators=5, response="own", max_depth=2)],
     expected_failed_checks=expected_failures,
@@ -108,14 +129,21 @@ def test_scikit_learn_checks_of_other_parameters(estimator, check):
 ROUNDING = "of losses near 1e-100 rounding is left, and scores of rows without weight tie"
 AT_DEFAULTS = {
     check_sample_weight_equivalence_on_dense_data: {
-        "LocalizedSimilaritiesClassifier": ROUNDING, "AdaBoostSIPClassifier": ROUNDING,
+        "LocalizedSimilaritiesClassifier": ROUNDING,
+        "AdaBoostSIPClassifier": ROUNDING,
     },
-    check_class_weight_classifiers: dict.fromkeys([
-        "REBELClassifier", "LocalizedSimilaritiesClassifier", "MultiBoostClassifier", "PIBoostClassifier",
-        "AdaBoostMOClassifier",
-    ], WASHED_OUT),
+    check_class_weight_classifiers: dict.fromkeys(
+        [
+            "REBELClassifier",
+            "LocalizedSimilaritiesClassifier",
+            "MultiBoostClassifier",
+            "PIBoostClassifier",
+            "AdaBoostMOClassifier",
+        ],
+        WASHED_OUT,
+    ),
     check_classifiers_one_label_sample_weights: {},
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("check", AT_DEFAULTS, ids=["copies", "class weights", "one label"])
@@ -131,9 +159,10 @@ def test_scikit_learn_checks_of_weights_at_default_parameters(algorithm, check):
         pytest.xfail(known)
 
 
-@pytest.mark.parametrize("estimator", [
-    REBELClassifier(n_estimators=10, learning_rate=0.1), StagewiseMCBoostClassifier(n_estimators=10, cap=0.5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "estimator",
+    [REBELClassifier(n_estimators=10, learning_rate=0.1), StagewiseMCBoostClassifier(n_estimators=10, cap=0.5)],
+)
 def test_weights_of_classes_decide_where_steps_are_short(estimator):
     check_class_weight_classifiers(type(estimator).__name__, estimator)
 
@@ -151,13 +180,19 @@ def wine():
 
 
 SPANS = {
-    "all sizes": lambda rng, y: 10.0 ** rng.uniform(-200, 200, len(y)), "two sizes": lambda rng, y: np.where(rng.random(len(y)) < 0.5, 1e200, 1e-200),
-    "one outweighs all": lambda rng, y: np.where(np.arange(len(y)) == 7, 1e300, 1e-5), "by class": lambda rng, y: np.array([1e-200, 1.0, 1e200])[y],
-}  # fmt: skip
+    "all sizes": lambda rng, y: 10.0 ** rng.uniform(-200, 200, len(y)),
+    "two sizes": lambda rng, y: np.where(rng.random(len(y)) < 0.5, 1e200, 1e-200),
+    "one outweighs all": lambda rng, y: np.where(np.arange(len(y)) == 7, 1e300, 1e-5),
+    "by class": lambda rng, y: np.array([1e-200, 1.0, 1e200])[y],
+}
 KINDS = [
-    *(algorithm(n_estimators=5) for algorithm in ALGORITHMS), minrisk.MinRiskClassifier(n_estimators=5, cv=1),
-    *(minrisk.MinRiskClassifier(n_estimators=5, surrogate=surrogate, random_state=0) for surrogate in ("exponential", "coupled", "gll", "gel")),
-]  # fmt: skip
+    *(algorithm(n_estimators=5) for algorithm in ALGORITHMS),
+    minrisk.MinRiskClassifier(n_estimators=5, cv=1),
+    *(
+        minrisk.MinRiskClassifier(n_estimators=5, surrogate=surrogate, random_state=0)
+        for surrogate in ("exponential", "coupled", "gll", "gel")
+    ),
+]
 
 
 @pytest.mark.parametrize("model", KINDS, ids=str)
@@ -229,7 +264,9 @@ def test_costs_by_constructor_and_by_fit_agree(wine):
     assert a.cost_ == b.cost_ and c.cost_ is None
     assert a.score(X, y) == pytest.approx(1 - metrics.expected_cost(y, a.predict(X), COST))
     assert c.score(X, y, cost=COST[y]) == pytest.approx(c.score(X, y, cost=COST))
-    with pytest.raises(ValueError, match="costs per row, so those of these rows are unknown: pass cost=.* by sklearn.set_config"):
+    with pytest.raises(
+        ValueError, match="costs per row, so those of these rows are unknown: pass cost=.* by sklearn.set_config"
+    ):
         c.score(X, y)
     with pytest.raises(TypeError, match=r"^predict takes no cost, .* give costs to fit, as fit\(X, y, cost=C\)\.$"):
         a.predict(X, cost=COST)
@@ -303,7 +340,10 @@ def test_weights_are_repetitions(wine):
 def test_row_order_does_not_matter(wine):
     X, y = wine
     order = np.random.default_rng(0).permutation(len(y))
-    a, b = REBELClassifier(COST, n_estimators=10).fit(X, y), REBELClassifier(COST, n_estimators=10).fit(X[order], y[order])
+    a, b = (
+        REBELClassifier(COST, n_estimators=10).fit(X, y),
+        REBELClassifier(COST, n_estimators=10).fit(X[order], y[order]),
+    )
     np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
 
 
@@ -358,8 +398,9 @@ def test_probabilities_where_there_is_a_link(wine):
 def test_stacking_finds_the_method_that_there_is(wine, algorithm, cost):
     X, y = wine
     options = {  # units of distances; and trees that do not decide every row rightly at once
-        minrisk.LocalizedSimilaritiesClassifier: {"scaling": "standard"}, minrisk.BAdaCostClassifier: {"max_depth": 2},
-    }.get(algorithm, {})  # fmt: skip
+        minrisk.LocalizedSimilaritiesClassifier: {"scaling": "standard"},
+        minrisk.BAdaCostClassifier: {"max_depth": 2},
+    }.get(algorithm, {})
     if "random_state" in algorithm().get_params():  # codes of few bits may be drawn badly
         options = options | {"random_state": 0}
     base = algorithm(cost, n_estimators=5, **options)
@@ -379,7 +420,9 @@ def test_stages(wine):
     np.testing.assert_array_equal(stages[2], short.decision_function(X))
 
 
-@pytest.mark.parametrize("extra", [{}, {"subsample": 0.6, "max_features": 0.5}, {"loss": "logistic"}, {"early_stopping": True}])
+@pytest.mark.parametrize(
+    "extra", [{}, {"subsample": 0.6, "max_features": 0.5}, {"loss": "logistic"}, {"early_stopping": True}]
+)
 def test_warm_start_goes_on_bit_for_bit(wine, extra):
     X, y = wine
     settings = {"cost": COST, "random_state": 3, "n_iter_no_change": 50, **extra}
@@ -425,7 +468,9 @@ def test_constant_fitted_in_each_round(wine, tmp_path):
     np.testing.assert_array_equal(minrisk.load(tmp_path / "m").decision_function(X), model.decision_function(X))
     stopped = REBELClassifier(n_estimators=30, early_stopping=True, random_state=0, **settings).fit(X, y)
     assert stopped.validation_risk_[stopped.n_iter_] == stopped.validation_risk_.min()
-    with pytest.raises(ValueError, match="fit_intercept='each round' needs loss='exponential' and weak_learner='stump'"):
+    with pytest.raises(
+        ValueError, match="fit_intercept='each round' needs loss='exponential' and weak_learner='stump'"
+    ):
         REBELClassifier(fit_intercept="each round").fit(X, y)
 
 
@@ -454,7 +499,9 @@ def test_early_stopping_with_rare_classes():
 
 def test_subsampling_depends_on_the_seed_only(wine):
     X, y = wine
-    fits = [REBELClassifier(n_estimators=5, subsample=0.5, random_state=s).fit(X, y).decision_function(X) for s in (0, 0, 1)]
+    fits = [
+        REBELClassifier(n_estimators=5, subsample=0.5, random_state=s).fit(X, y).decision_function(X) for s in (0, 0, 1)
+    ]
     assert np.array_equal(fits[0], fits[1]) and not np.array_equal(fits[0], fits[2])
     drawn = REBELClassifier(n_estimators=40, max_features=1, max_depth=3).fit(X, y)
     assert all(len(set(t.feature[t.threshold < np.inf])) == 1 for t in drawn.model_.learners)
@@ -534,7 +581,9 @@ def test_labelled_costs_are_aligned_by_label():
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     order = ["virginica", "setosa", "versicolor"]
-    frame = pd.DataFrame(COST, index=["setosa", "versicolor", "virginica"], columns=["setosa", "versicolor", "virginica"])
+    frame = pd.DataFrame(
+        COST, index=["setosa", "versicolor", "virginica"], columns=["setosa", "versicolor", "virginica"]
+    )
     a = REBELClassifier(frame, n_estimators=5).fit(X, names)
     b = REBELClassifier(frame.loc[order, order], n_estimators=5).fit(X, names)
     np.testing.assert_array_equal(a.cost_.values, COST)
@@ -543,7 +592,15 @@ def test_labelled_costs_are_aligned_by_label():
 
 
 def test_public_names():
-    assert set(minrisk.__all__) >= {"REBELClassifier", "CostMatrix", "save", "load", "ModelFileError", "costs", "metrics"}
+    assert set(minrisk.__all__) >= {
+        "REBELClassifier",
+        "CostMatrix",
+        "save",
+        "load",
+        "ModelFileError",
+        "costs",
+        "metrics",
+    }
     assert all(hasattr(minrisk, name) for name in minrisk.__all__)
     with pytest.raises(AttributeError, match="no attribute 'absent'"):
         minrisk.absent  # noqa: B018

@@ -55,12 +55,15 @@ def test_costs_are_those_of_staged_decisions_and_the_model_is_the_same(cls, tmp_
 
 
 MODELS = [
-    REBELClassifier(CostMatrix(COST + 2.0, allow_diagonal=True), n_estimators=8), REBELClassifier(COST, n_estimators=8, fit_intercept=True),
+    REBELClassifier(CostMatrix(COST + 2.0, allow_diagonal=True), n_estimators=8),
+    REBELClassifier(COST, n_estimators=8, fit_intercept=True),
     MultiBoostClassifier(COST, n_estimators=8, keep_stages=True),
-    MCBoostClassifier(COST, loss="mc", decision="bayes", n_estimators=8), MCBoostClassifier(COST, loss="gll", n_estimators=8),
-    MinRiskClassifier(COST, n_estimators=30, random_state=0), MinRiskClassifier(COST, surrogate="coupled", n_estimators=20),
+    MCBoostClassifier(COST, loss="mc", decision="bayes", n_estimators=8),
+    MCBoostClassifier(COST, loss="gll", n_estimators=8),
+    MinRiskClassifier(COST, n_estimators=30, random_state=0),
+    MinRiskClassifier(COST, surrogate="coupled", n_estimators=20),
     REBELClassifier(np.c_[COST, [1, 1, 1]], n_estimators=8),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=range(len(MODELS)))
@@ -132,7 +135,9 @@ def test_frames_categories_and_sparse_rows():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=200), "b": rng.choice(["x", "y", "z"], 200)}).astype({"b": "category"})
     y = np.where(frame["b"] == "x", "no", np.where(frame["a"] > 0, "yes", "perhaps"))
-    new = frame[["b", "a"]].assign(b=frame["b"].astype(str).where(np.arange(200) % 9 > 0, "unseen"))  # other order, a new value
+    new = frame[["b", "a"]].assign(
+        b=frame["b"].astype(str).where(np.arange(200) % 9 > 0, "unseen")
+    )  # other order, a new value
     for model in (REBELClassifier(n_estimators=6), MinRiskClassifier(n_estimators=10, random_state=0)):
         model.fit(frame, y, eval_set=(new, y))
         uniform = [float(np.mean(decisions != y)) for decisions in model.staged_predict(new)]
@@ -145,7 +150,10 @@ def test_frames_categories_and_sparse_rows():
     for pair in ((csr_array(counts[::2]), topic[::2]), (counts[::2], topic[::2])):
         sparse = REBELClassifier(n_estimators=6).fit(csr_array(counts), topic, eval_set=pair)
         assert sparse.evals_result_ == dense.evals_result_
-    assert REBELClassifier(n_estimators=6).fit(counts, topic, eval_set=(csr_array(counts[::2]), topic[::2])).evals_result_ == dense.evals_result_
+    assert (
+        REBELClassifier(n_estimators=6).fit(counts, topic, eval_set=(csr_array(counts[::2]), topic[::2])).evals_result_
+        == dense.evals_result_
+    )
 
 
 def test_what_is_no_set_is_refused():
@@ -158,7 +166,10 @@ def test_what_is_no_set_is_refused():
         ([(X_new, y_new, y_new)], "got 3 objects in place of a pair"),
         ((X_new[:, :2], y_new), "valid_0 of eval_set: X has 2 features, but"),
         ((X_new, y_new[:-1]), "valid_0 of eval_set: .*inconsistent numbers of samples"),
-        ([(X_new, y_new), (X_new, np.where(y_new == 2, 7, y_new))], r"valid_1 of eval_set has rows of classes that no training row has: \[7\]. Leave"),
+        (
+            [(X_new, y_new), (X_new, np.where(y_new == 2, 7, y_new))],
+            r"valid_1 of eval_set has rows of classes that no training row has: \[7\]. Leave",
+        ),
         ((X_new, names[y_new]), r"classes that no training row has: \['a', 'b', 'c'\]"),
         ((np.full_like(X_new, np.inf), y_new), "valid_0 of eval_set: X must hold finite numbers, got inf"),
         ((X_new, y_new[:, None]), "valid_0 of eval_set: y must hold a class for each row"),

@@ -56,7 +56,12 @@ def test_every_round_begins_with_the_stump_of_the_largest_fall(seed):
     edges = naive.midpoint_edges(X)
     settings = {"smoothing": 1e-3, "learning_rate": 0.7, "max_depth": depth}
     model = REBELClassifier(
-        None if kind == "rows" else cost, loss="logistic", offset="paper", fit_intercept=False, n_estimators=8, **settings
+        None if kind == "rows" else cost,
+        loss="logistic",
+        offset="paper",
+        fit_intercept=False,
+        n_estimators=8,
+        **settings,
     ).fit(X, y, sample_weight=weights, cost=cost if kind == "rows" else None)
     s, H = naive.surrogate(rows, weights, "logistic", "paper"), np.zeros(rows.shape)
     others = 0
@@ -98,15 +103,29 @@ def rows_at(n, seed, scale, K=4):
     return rows, loss, naive.surrogate(cost[y], weight, "logistic", "paper"), X, binner.thresholds
 
 
-@pytest.mark.parametrize(("n", "scale"), slow_after(7, [
-    *((n, scale) for n in (60, 400) for scale in (0.0, 1.0, 4.0)), *((EXACT_ROWS + 500, scale) for scale in (1.0, 0.0, 4.0)),
-]))  # fmt: skip
+@pytest.mark.parametrize(
+    ("n", "scale"),
+    slow_after(
+        7,
+        [
+            *((n, scale) for n in (60, 400) for scale in (0.0, 1.0, 4.0)),
+            *((EXACT_ROWS + 500, scale) for scale in (1.0, 0.0, 4.0)),
+        ],
+    ),
+)
 def test_bounds_hold_and_miss_no_stump(n, scale):
     rows, loss, s, X, edges = rows_at(n, 3, scale)
     found = rows.stump_bounds(loss, rows.weigh(None), np.arange(3))
     chosen, H = list(naive.stumps(edges)), rows.scores
-    chosen = chosen if n < 500 else chosen[::70] + [naive.Split(j, b, edges[j][b], naive.Leaf(-1.0), naive.Leaf(1.0))
-                                                  for j, b in zip(found.feature, found.bin, strict=True)]
+    chosen = (
+        chosen
+        if n < 500
+        else chosen[::70]
+        + [
+            naive.Split(j, b, edges[j][b], naive.Leaf(-1.0), naive.Leaf(1.0))
+            for j, b in zip(found.feature, found.bin, strict=True)
+        ]
+    )
     F = np.array([naive.predict(stump, X) for stump in chosen])
     falls = naive.entry_losses(s, H).sum(axis=0) - np.concatenate([least_losses(s, H, f[None]) for f in F])
     known = {stump[:2]: fall for stump, fall in zip(chosen, falls, strict=True)}
@@ -133,7 +152,9 @@ def test_losses_along_stumps_are_those_of_the_scores():
         a, h = step[p], 1e-3
         five = [value(a + i * h) for i in (-2, -1, 0, 1, 2)]
         assert told[0, p] == pytest.approx(five[2], rel=1e-13)
-        assert told[1, p] == pytest.approx((five[0] - 8 * five[1] + 8 * five[3] - five[4]) / (12 * h), abs=1e-8 * five[2])
+        assert told[1, p] == pytest.approx(
+            (five[0] - 8 * five[1] + 8 * five[3] - five[4]) / (12 * h), abs=1e-8 * five[2]
+        )
         second = (-five[0] + 16 * five[1] - 30 * five[2] + 16 * five[3] - five[4]) / (12 * h * h)
         assert told[2, p] == pytest.approx(second, abs=1e-6 * five[2])
 
@@ -150,6 +171,8 @@ def test_derivatives_are_bounded_by_the_second():
     p = sigma(h)
     for factor, order in zip((1 - 2 * p, 1 - 6 * p * (1 - p)), (2, 3), strict=True):  # of sigmoid'
         points = [sigma(h + i * step) for i in (-2, -1, 0, 1, 2)]
-        numeric = {2: (points[1] - 2 * points[2] + points[3]) / step**2,
-                   3: (points[4] - 2 * points[3] + 2 * points[1] - points[0]) / (2 * step**3)}[order]
+        numeric = {
+            2: (points[1] - 2 * points[2] + points[3]) / step**2,
+            3: (points[4] - 2 * points[3] + 2 * points[1] - points[0]) / (2 * step**3),
+        }[order]
         np.testing.assert_allclose(numeric, p * (1 - p) * factor, atol=2e-4)

@@ -65,6 +65,12 @@ def test_example_imports_only_what_the_extras_bring(path):
 def test_quick_examples_run(name, tmp_path):
     pytest.importorskip("matplotlib")
     code = f"import matplotlib; matplotlib.use('Agg'); import runpy; runpy.run_path({str(ROOT / 'examples' / name)!r})"
-    said = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
-                          capture_output=True, text=True, check=False)  # fmt: skip
+    said = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert said.returncode == 0, said.stderr

@@ -47,7 +47,9 @@ def hard_rows(model, X, n=1000, seed=0):
     for row in rows:
         for at in rng.integers(0, max(1, own.sum()), min(own.sum(), X.shape[1])):
             j, t = feature[own][at], threshold[own][at].astype(np.float32)
-            row[j] = [np.nextafter(t, np.float32(-np.inf)), t, np.nextafter(t, np.float32(np.inf)), np.nan][rng.integers(4)]
+            row[j] = [np.nextafter(t, np.float32(-np.inf)), t, np.nextafter(t, np.float32(np.inf)), np.nan][
+                rng.integers(4)
+            ]
     return rows
 
 
@@ -91,7 +93,9 @@ def check_onnx(model, X, cost=None, **options):
 def margins(model, X):
     """Scores by GTIL, over the temperature and times the link's factor taken back."""
     gtil = pytest.importorskip("treelite", reason="to_treelite makes Treelite's models").gtil
-    made = gtil.predict(to_treelite(model, linear_features=True), linear_features(model)(X), nthread=1, pred_margin=True)[:, 0]
+    made = gtil.predict(
+        to_treelite(model, linear_features=True), linear_features(model)(X), nthread=1, pred_margin=True
+    )[:, 0]
     return made * scale_of(model)
 
 
@@ -186,9 +190,13 @@ def test_scores_to_which_no_leaf_adds_keep_what_all_rows_have():
 
 
 CLASSES_ONLY = {
-    "PIBoostClassifier", "AdaBoostMOClassifier", "BAdaCostClassifier", "MultiBoostClassifier",
-    "StagewiseMCBoostClassifier", "StructBoostClassifier",
-}  # fmt: skip
+    "PIBoostClassifier",
+    "AdaBoostMOClassifier",
+    "BAdaCostClassifier",
+    "MultiBoostClassifier",
+    "StagewiseMCBoostClassifier",
+    "StructBoostClassifier",
+}
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=lambda a: a.__name__)
@@ -265,7 +273,9 @@ def test_inputs_of_float64_are_compared_as_they_are():
 
 
 def test_thresholds_of_float32_part_the_same_numbers():
-    t = np.concatenate([np.random.default_rng(0).normal(size=1000), [0.1, 0.5, -0.1, 1e-46, -1e-46, 1e300, -1e300, -np.inf]])
+    t = np.concatenate(
+        [np.random.default_rng(0).normal(size=1000), [0.1, 0.5, -0.1, 1e-46, -1e-46, 1e300, -1e300, -np.inf]]
+    )
     with np.errstate(over="ignore"):
         numbers = float32_below(t), np.nextafter(float32_below(t), np.float32(np.inf)), t.astype(np.float32)
     for x in numbers:
@@ -288,7 +298,9 @@ def test_costs_decide_in_the_graph():
     np.testing.assert_allclose(found["expected_cost"], found["probabilities"] @ table, rtol=1e-9)
     other = minrisk.CostMatrix(1 - np.eye(3), classes=names.tolist())
     check_onnx(model, hard_rows(model, X), cost=other)
-    assert expected_cost(names[y], answers(model, X)["decision"], model.cost_) == expected_cost(names[y], model.predict(X), model.cost_)
+    assert expected_cost(names[y], answers(model, X)["decision"], model.cost_) == expected_cost(
+        names[y], model.predict(X), model.cost_
+    )
 
 
 def test_models_that_decide_early_are_exported_with_all_trees(tmp_path):
@@ -335,7 +347,12 @@ def test_costs_of_each_row():
 
 def test_labels_of_every_kind():
     X, y = wine()
-    for labels in (np.array([3, 1, 2]), np.array(["a", "b", "ü"]), np.array([1.0, 2.0, 5.0]), np.array(["a", "b", "c"], dtype=object)):
+    for labels in (
+        np.array([3, 1, 2]),
+        np.array(["a", "b", "ü"]),
+        np.array([1.0, 2.0, 5.0]),
+        np.array(["a", "b", "c"], dtype=object),
+    ):
         model = MinRiskClassifier(n_estimators=5, pool=False, random_state=0).fit(X, labels[y])
         np.testing.assert_array_equal(answers(model, X)["decision"], model.predict(X))
     dates = np.array(["2024-01-01", "2024-02-01", "2024-03-01"], dtype="datetime64[D]")
@@ -426,7 +443,9 @@ def test_compiled_c(kind, tmp_path, pooled):
     X, model = (X, small(minrisk.REBELClassifier).fit(X, y)) if kind == "rebel" else pooled[1]
     library = tmp_path / "model.so"
     try:
-        tl2cgen.export_lib(to_treelite(model, linear_features=True), toolchain="gcc", libpath=library, nthread=1, options=["-O0"])
+        tl2cgen.export_lib(
+            to_treelite(model, linear_features=True), toolchain="gcc", libpath=library, nthread=1, options=["-O0"]
+        )
     except tl2cgen.TL2cgenError as error:
         pytest.skip(f"no compiler of C here: {error}")
     rows = linear_features(model)(hard_rows(model, X, 200))

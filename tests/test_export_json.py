@@ -30,9 +30,11 @@ def check(model, X):
     scores = model.model_.scores(numbers)
     smooth = model.model_.smooth is not None  # what such members add is rounded here, to where sums are exact
     np.testing.assert_allclose(
-        [scores_of(read, row) for row in rows], scores, rtol=0 if smooth else 1e-10,
+        [scores_of(read, row) for row in rows],
+        scores,
+        rtol=0 if smooth else 1e-10,
         atol=1e-7 if smooth else 1e-12 * np.abs(scores).max(),
-    )  # fmt: skip
+    )
     if read["link"] is not None:
         p = [probabilities_of(read["link"], scores_of(read, row)) for row in rows]
         np.testing.assert_allclose(p, model.predict_proba(X), atol=1e-7 if smooth else 1e-12)
@@ -53,9 +55,13 @@ def test_every_algorithm_is_the_same(algorithm):
 
 @pytest.mark.parametrize(
     ("name", "more"),
-    [("MCBoostClassifier", {"weak_learner": "tree", "max_depth": 3}), ("LocalizedSimilaritiesClassifier", {"similarity": "one"}),
-     ("AdaBoostMOClassifier", {"decoding": "hamming"}), ("GradBoostClassifier", {})],
-)  # fmt: skip
+    [
+        ("MCBoostClassifier", {"weak_learner": "tree", "max_depth": 3}),
+        ("LocalizedSimilaritiesClassifier", {"similarity": "one"}),
+        ("AdaBoostMOClassifier", {"decoding": "hamming"}),
+        ("GradBoostClassifier", {}),
+    ],
+)
 def test_hard_rows(name, more):
     X, y = wine()
     algorithm = getattr(minrisk, name)
@@ -68,7 +74,9 @@ def test_hard_rows(name, more):
 def test_a_pool_with_costs():
     X, y = wine()
     names = np.array(["a", "b", "ü"])[y]
-    model = MinRiskClassifier([[0, 1, 1], [1, 0, 1], [10, 10, 0]], n_estimators=20, random_state=0).fit(X[::2], names[::2])
+    model = MinRiskClassifier([[0, 1, 1], [1, 0, 1], [10, 10, 0]], n_estimators=20, random_state=0).fit(
+        X[::2], names[::2]
+    )
     rows = hard_rows(model, X, 300).astype(np.float64)
     read = check(model, rows)
     assert read["decisions"] == ["a", "b", "ü"] and read["cost"] == [[0, 1, 1], [1, 0, 1], [10, 10, 0]]
@@ -88,9 +96,13 @@ def test_smooth_members_and_linear_features():
 
 def test_costs_of_each_row():
     X, y = wine()
-    y = np.where(np.arange(len(y)) % 4 == 0, np.random.default_rng(1).integers(0, 3, len(y)), y)  # decisions hang on costs
+    y = np.where(
+        np.arange(len(y)) % 4 == 0, np.random.default_rng(1).integers(0, 3, len(y)), y
+    )  # decisions hang on costs
     cost = np.random.default_rng(0).uniform(1, 1.5, (len(y), 3))
-    cost[:, 2] *= np.where(X[:, 2] > np.median(X[:, 2]), 10.0, 0.2)  # the third decision is dear where there is much ash
+    cost[:, 2] *= np.where(
+        X[:, 2] > np.median(X[:, 2]), 10.0, 0.2
+    )  # the third decision is dear where there is much ash
     cost[np.arange(len(y)), y] = 0
     model = MinRiskClassifier(n_estimators=20, random_state=3).fit(X, y, cost=cost)
     read = check(model, hard_rows(model, X, 200).astype(np.float64))
@@ -102,8 +114,13 @@ def test_tables_with_categories():
     X, y = wine()
     rng = np.random.default_rng(0)
     shade = np.char.add("s", (X[:, 9].astype(int) * 10 + rng.integers(0, 3, len(X))).astype(str))
-    frame = pd.DataFrame({"colour": np.where(X[:, 9] > 5, "dark", np.where(X[:, 9] > 3, "mid", "light")),
-                          "alcohol": X[:, 0], "shade": shade})  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "colour": np.where(X[:, 9] > 5, "dark", np.where(X[:, 9] > 3, "mid", "light")),
+            "alcohol": X[:, 0],
+            "shade": shade,
+        }
+    )
     model = MinRiskClassifier(n_estimators=20, random_state=0).fit(frame[::2], y[::2])
     known = set(frame["shade"][::2])
     rows = frame[frame["shade"].isin(known)].copy()
@@ -127,7 +144,10 @@ def test_the_example_runs_without_the_package(tmp_path):
     path = tmp_path / "model.json"
     path.write_text(to_json(model), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-S", ROOT / "examples" / "run_json_model.py", path, *map(str, X[0])], capture_output=True, text=True, check=True,
+        [sys.executable, "-S", ROOT / "examples" / "run_json_model.py", path, *map(str, X[0])],
+        capture_output=True,
+        text=True,
+        check=True,
     )  # -S: no installed packages
     assert done.stdout == f"{model.predict(X[:1])[0]}\n"
 
@@ -140,13 +160,23 @@ def by_the_example(path, cells):
 def test_the_example_takes_categories_numbers_and_missing_cells(tmp_path):
     pd = pytest.importorskip("pandas", reason="tables are pandas' here")
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({
-        "region": rng.choice(["süd", "nord", "ost"], 300), "size": rng.normal(size=300), "floor": rng.choice([1, 2, 13], 300),
-        "new": rng.random(300) < 0.5,
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "region": rng.choice(["süd", "nord", "ost"], 300),
+            "size": rng.normal(size=300),
+            "floor": rng.choice([1, 2, 13], 300),
+            "new": rng.random(300) < 0.5,
+        }
+    )
     frame.loc[rng.random(300) < 0.2, ["region", "size"]] = None
-    y = np.where(frame["region"] == "süd", "a", np.where(frame["floor"] == 13, "b", np.where(frame["new"], "c", np.where(frame["size"] > 0, "d", "e"))))
-    model = MinRiskClassifier(n_estimators=20, pool=False, random_state=0, categorical_features=["region", "floor"]).fit(frame, y)
+    y = np.where(
+        frame["region"] == "süd",
+        "a",
+        np.where(frame["floor"] == 13, "b", np.where(frame["new"], "c", np.where(frame["size"] > 0, "d", "e"))),
+    )
+    model = MinRiskClassifier(
+        n_estimators=20, pool=False, random_state=0, categorical_features=["region", "floor"]
+    ).fit(frame, y)
     path = tmp_path / "model.json"
     path.write_text(to_json(model), encoding="utf-8")
     assert [len(one["values"]) for one in json.loads(to_json(model))["input"]["categories"]] == [3, 3]
@@ -164,7 +194,10 @@ def test_the_example_says_what_is_wrong_with_a_row(tmp_path):
     X, y = wine()
     path = tmp_path / "model.json"
     path.write_text(to_json(small(MinRiskClassifier, pool=False).fit(X, y)), encoding="utf-8")
-    for cells, told in ((["1"], f"The model has {X.shape[1]} columns, got 1 cells"), (["x"] * X.shape[1], "Column 0 must hold a number, got 'x'")):
+    for cells, told in (
+        (["1"], f"The model has {X.shape[1]} columns, got 1 cells"),
+        (["x"] * X.shape[1], "Column 0 must hold a number, got 'x'"),
+    ):
         done = by_the_example(path, cells)
         assert done.returncode == 1 and done.stderr.startswith(told) and done.stderr.count("\n") == 1
 

@@ -19,12 +19,19 @@ from minrisk.inspection import CostConfusionDisplay, RiskCurveDisplay
 X, Y = load_wine(return_X_y=True)
 FEW = dict(n_estimators=2, random_state=0)
 CALLS = {
-    "to_frame": inspection.to_frame, "why": lambda model: inspection.why(model, X[0]),
-    "report": lambda model: inspection.report(model, X, Y), "shap_values": lambda model: inspection.shap_values(model, X[:2], X),
-    "ShapExplainer": lambda model: inspection.ShapExplainer(model, X), "cost_importances": lambda model: inspection.cost_importances(model, X[:5]),
-    "to_shap": lambda model: inspection.to_shap(model, X), "wide_columns": lambda model: inspection.wide_columns(model, X),
-    "to_json": export.to_json, "to_onnx": export.to_onnx, "to_treelite": export.to_treelite, "linear_features": export.linear_features,
-}  # fmt: skip
+    "to_frame": inspection.to_frame,
+    "why": lambda model: inspection.why(model, X[0]),
+    "report": lambda model: inspection.report(model, X, Y),
+    "shap_values": lambda model: inspection.shap_values(model, X[:2], X),
+    "ShapExplainer": lambda model: inspection.ShapExplainer(model, X),
+    "cost_importances": lambda model: inspection.cost_importances(model, X[:5]),
+    "to_shap": lambda model: inspection.to_shap(model, X),
+    "wide_columns": lambda model: inspection.wide_columns(model, X),
+    "to_json": export.to_json,
+    "to_onnx": export.to_onnx,
+    "to_treelite": export.to_treelite,
+    "linear_features": export.linear_features,
+}
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +40,16 @@ def model():
 
 
 def test_every_public_function_that_takes_a_model_is_asked():
-    others = {"explain", "CostConfusionDisplay", "CostImportances", "CriticalDifferenceDisplay", "RiskCurveDisplay", "ShapValues", "LinearFeatures", "register_skl2onnx"}
+    others = {
+        "explain",
+        "CostConfusionDisplay",
+        "CostImportances",
+        "CriticalDifferenceDisplay",
+        "RiskCurveDisplay",
+        "ShapValues",
+        "LinearFeatures",
+        "register_skl2onnx",
+    }
     assert {*inspection.__all__, *export.__all__} == {*CALLS, *others}
 
 
@@ -46,11 +62,19 @@ def test_what_is_no_fitted_classifier_is_refused_alike(name):
     search = GridSearchCV(REBELClassifier(n_estimators=1), {"max_depth": [1]}, cv=2).fit(X, Y)
     step = "last step" if name in export.__all__ else "the classifier within"
     for given, got, way in (
-        (None, "None", "fit one"), ([fitted, fitted], "list", "one model at a time"), ({"a": fitted}, "dict", "one model at a time"),
-        (REBELClassifier, "the class REBELClassifier", r"REBELClassifier\(\)"), ("model.minrisk", "str", "minrisk.load"),
-        (pipeline, "Pipeline", step), (search, "GridSearchCV", step), (LogisticRegression(), "LogisticRegression", "fit one"), (X, "ndarray", "fit one"),
-    ):  # fmt: skip
-        with pytest.raises(TypeError, match=f"^{name} takes a fitted classifier of minrisk: expected .* got {got}; .*{way}"):
+        (None, "None", "fit one"),
+        ([fitted, fitted], "list", "one model at a time"),
+        ({"a": fitted}, "dict", "one model at a time"),
+        (REBELClassifier, "the class REBELClassifier", r"REBELClassifier\(\)"),
+        ("model.minrisk", "str", "minrisk.load"),
+        (pipeline, "Pipeline", step),
+        (search, "GridSearchCV", step),
+        (LogisticRegression(), "LogisticRegression", "fit one"),
+        (X, "ndarray", "fit one"),
+    ):
+        with pytest.raises(
+            TypeError, match=f"^{name} takes a fitted classifier of minrisk: expected .* got {got}; .*{way}"
+        ):
             CALLS[name](given)
     for unfitted in (MinRiskClassifier(), REBELClassifier()):
         with pytest.raises(NotFittedError):
@@ -69,10 +93,19 @@ def test_explain_refuses_alike():
     assert inspection.explain(similar, X[:1], 0)[0].reasons == []
 
 
-@pytest.mark.parametrize("display", [lambda e: CostConfusionDisplay.from_estimator(e, X, Y), RiskCurveDisplay.from_estimator])
+@pytest.mark.parametrize(
+    "display", [lambda e: CostConfusionDisplay.from_estimator(e, X, Y), RiskCurveDisplay.from_estimator]
+)
 def test_displays_refuse_what_is_no_estimator(display):
-    for given, got in ((None, "None"), ([REBELClassifier()], "list"), (REBELClassifier, "the class REBELClassifier"), ("m.minrisk", "str")):
-        with pytest.raises(TypeError, match=f"Display.from_estimator takes a fitted classifier: expected one, got {got}; "):
+    for given, got in (
+        (None, "None"),
+        ([REBELClassifier()], "list"),
+        (REBELClassifier, "the class REBELClassifier"),
+        ("m.minrisk", "str"),
+    ):
+        with pytest.raises(
+            TypeError, match=f"Display.from_estimator takes a fitted classifier: expected one, got {got}; "
+        ):
             display(given)
     with pytest.raises(NotFittedError):
         display(REBELClassifier())
@@ -80,16 +113,31 @@ def test_displays_refuse_what_is_no_estimator(display):
 
 # -- rows -----------------------------------------------------------------------------------------------------------------
 ON_ROWS = {
-    "to_frame": lambda model, rows: inspection.to_frame(model, rows), "why": lambda model, rows: inspection.why(model, X[0], rows, Y),
-    "report": lambda model, rows: inspection.report(model, rows, Y), "shap_values": lambda model, rows: inspection.shap_values(model, rows, X),
-    "background": lambda model, rows: inspection.shap_values(model, X[:2], rows), "to_shap": lambda model, rows: inspection.to_shap(model, rows),
-    "wide_columns": lambda model, rows: inspection.wide_columns(model, rows), "cost_importances": lambda model, rows: inspection.cost_importances(model, rows),
-}  # fmt: skip
+    "to_frame": lambda model, rows: inspection.to_frame(model, rows),
+    "why": lambda model, rows: inspection.why(model, X[0], rows, Y),
+    "report": lambda model, rows: inspection.report(model, rows, Y),
+    "shap_values": lambda model, rows: inspection.shap_values(model, rows, X),
+    "background": lambda model, rows: inspection.shap_values(model, X[:2], rows),
+    "to_shap": lambda model, rows: inspection.to_shap(model, rows),
+    "wide_columns": lambda model, rows: inspection.wide_columns(model, rows),
+    "cost_importances": lambda model, rows: inspection.cost_importances(model, rows),
+}
 
 
 @pytest.mark.parametrize("name", ON_ROWS)
 def test_what_are_no_rows_is_refused(name, model):
-    for rows in (X[0].tolist(), 5, "abc", object(), (row for row in X), [[1, 2], [3]], [1, [2]], pd.Series(X[0]), X[0], X[None]):
+    for rows in (
+        X[0].tolist(),
+        5,
+        "abc",
+        object(),
+        (row for row in X),
+        [[1, 2], [3]],
+        [1, [2]],
+        pd.Series(X[0]),
+        X[0],
+        X[None],
+    ):
         with pytest.raises(ValueError, match="must be rows of 13 values each, got .*: give a table"):
             ON_ROWS[name](model, rows)
     with pytest.raises(TypeError, match="must be rows that are here, got Chunks"):
@@ -104,7 +152,9 @@ def test_rows_in_any_form(model):
     one = inspection.to_frame(model, dict(enumerate(X[0])))["rows"]
     np.testing.assert_array_equal(one, inspection.to_frame(model, X[:1])["rows"])
     for rows in (X.tolist(), coo_matrix(X)):
-        np.testing.assert_array_equal(inspection.shap_values(model, rows, rows).values, inspection.shap_values(model, X, X).values)
+        np.testing.assert_array_equal(
+            inspection.shap_values(model, rows, rows).values, inspection.shap_values(model, X, X).values
+        )
     found = inspection.shap_values(model, dict(enumerate(X[0])), X)
     np.testing.assert_array_equal(found.values, inspection.shap_values(model, X[:1], X).values)
     np.testing.assert_array_equal(found.data, X[:1])
@@ -117,10 +167,13 @@ def test_many_sparse_columns_are_looked_at_in_blocks():
     y = np.asarray(sparse[:, :700].sum(axis=1)).ravel().astype(int)
     fitted = REBELClassifier(n_estimators=3).fit(sparse, y)
     dense, few = sparse.toarray(), slice(0, 30)
-    np.testing.assert_array_equal(inspection.to_frame(fitted, sparse)["rows"], inspection.to_frame(fitted, dense)["rows"])
+    np.testing.assert_array_equal(
+        inspection.to_frame(fitted, sparse)["rows"], inspection.to_frame(fitted, dense)["rows"]
+    )
     assert inspection.why(fitted, dense[7], sparse, y).similar == inspection.why(fitted, dense[7], dense, y).similar
     np.testing.assert_array_equal(
-        inspection.shap_values(fitted, sparse[few], sparse).values, inspection.shap_values(fitted, dense[few], dense).values
+        inspection.shap_values(fitted, sparse[few], sparse).values,
+        inspection.shap_values(fitted, dense[few], dense).values,
     )
 
 
@@ -142,7 +195,10 @@ def test_columns_are_called_alike(model):
     numbered.first_feature_ = 1  # of a file of svmlight's format
     assert inspection.shap_values(numbered, X[:1], X).feature_names[:2] == ["feature 1", "feature 2"]
     for wrong in ("abcdefghijklm", 5, ["a"]):
-        for go in (lambda: inspection.to_frame(model, names=wrong), lambda: inspection.report(model, X, Y, names=wrong)):
+        for go in (
+            lambda: inspection.to_frame(model, names=wrong),
+            lambda: inspection.report(model, X, Y, names=wrong),
+        ):
             with pytest.raises(ValueError, match="names must name each of the 13 columns of X once, got"):
                 go()
 
@@ -165,8 +221,14 @@ def test_costs_of_each_row_are_read_as_predict_reads_them(model):
     found = inspection.shap_values(wider, X, X, of="cost", cost=each)
     np.testing.assert_array_equal(found.decisions, wider.predict(X, cost=each))
     for given in (np.ones((n, 3)), np.ones((n, 2, 3)), np.full((n, 3, 3), np.nan)):
-        for go in (lambda: model.predict(X, cost=given), lambda: inspection.shap_values(model, X, X, of="cost", cost=given)):
-            with pytest.raises(ValueError, match=r"cost has a row for each|expected shape \(178, 3, 3\)|cost\[0, 0, 0\] must be a finite number, got nan"):
+        for go in (
+            lambda: model.predict(X, cost=given),
+            lambda: inspection.shap_values(model, X, X, of="cost", cost=given),
+        ):
+            with pytest.raises(
+                ValueError,
+                match=r"cost has a row for each|expected shape \(178, 3, 3\)|cost\[0, 0, 0\] must be a finite number, got nan",
+            ):
                 go()
     assert decision_costs(model, refer, n).values.shape == (n, 3, 4)
 

@@ -123,7 +123,16 @@ def test_numbers_out_of_their_range_are_refused(parts, name, most, tmp_path):
             for at in (0, -1):
                 refused(put_together(header, {**arrays, name: set_entry(array, at, wrong)}), tmp_path)
                 tried += 1
-    of_any = "loss", "risk", "mantissa", "mantissa_bytes", "leaf_bits", "costs_leaf_vector_bytes", "real", "code"  # none, or none is there
+    of_any = (
+        "loss",
+        "risk",
+        "mantissa",
+        "mantissa_bytes",
+        "leaf_bits",
+        "costs_leaf_vector_bytes",
+        "real",
+        "code",
+    )  # none, or none is there
     assert tried or name.endswith(of_any), name
 
 
@@ -146,14 +155,28 @@ def wrong_numbers(part: Numbers, dtype):
         return [math.nan, *(end for end in ends if not part.least <= end <= part.most)]
     ends = np.iinfo(dtype)
     most = 10**9 if isinstance(part.most, str) else part.most  # no file here has as many of anything
-    return [n for n in (part.least - 1, ends.min, most + 1, ends.max) if ends.min <= n <= ends.max and not part.least <= n <= most]
+    return [
+        n
+        for n in (part.least - 1, ends.min, most + 1, ends.max)
+        if ends.min <= n <= ends.max and not part.least <= n <= most
+    ]
 
 
-@pytest.mark.parametrize("change", [
-    lambda a: a[:-1], lambda a: np.concatenate([a, a[-1:]]), lambda a: a[None], lambda a: a[..., None], lambda a: a[:0],
-    lambda a: a.astype(">" + a.dtype.str[1:]), lambda a: a.astype(np.float16), lambda a: a.astype("<U8"), lambda a: a.astype(complex),
-    None,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda a: a[:-1],
+        lambda a: np.concatenate([a, a[-1:]]),
+        lambda a: a[None],
+        lambda a: a[..., None],
+        lambda a: a[:0],
+        lambda a: a.astype(">" + a.dtype.str[1:]),
+        lambda a: a.astype(np.float16),
+        lambda a: a.astype("<U8"),
+        lambda a: a.astype(complex),
+        None,
+    ],
+)
 @pytest.mark.parametrize("most", slow_after(1, [2, 100]))
 def test_arrays_of_other_shapes_and_kinds_and_missing_ones_are_refused(parts, most, change, tmp_path):
     """In so many of the files that have an array."""
@@ -166,10 +189,24 @@ def test_arrays_of_other_shapes_and_kinds_and_missing_ones_are_refused(parts, mo
             other = None if change is None else change(arrays[array])
             if other is not None and other.dtype == arrays[array].dtype and other.shape == arrays[array].shape:
                 continue  # nothing to take away
-            kept = {key: part for key, part in arrays.items() if key != array} | ({} if other is None else {array: other})
-            if other is None and array in ("value", "leaf_value", "cost", "corrected", "validation_risk", "validation_loss", "edges"):
+            kept = {key: part for key, part in arrays.items() if key != array} | (
+                {} if other is None else {array: other}
+            )
+            if other is None and array in (
+                "value",
+                "leaf_value",
+                "cost",
+                "corrected",
+                "validation_risk",
+                "validation_loss",
+                "edges",
+            ):
                 continue  # a model without them may be whole, too
-            if other is not None and array.startswith("validation") and (other.dtype, other.ndim) == (float, arrays[array].ndim):
+            if (
+                other is not None
+                and array.startswith("validation")
+                and (other.dtype, other.ndim) == (float, arrays[array].ndim)
+            ):
                 continue  # whose length is its own
             refused(put_together(header, kept), tmp_path)
 
@@ -191,11 +228,17 @@ def test_whatever_stands_in_the_header_is_refused_or_answers(parts, every, tmp_p
                 else:
                     holder[place[-1]] = junk
                 try:
-                    said["answers" if loaded(put_together(text, arrays), tmp_path).get_params()["n_jobs"] is None else "obeys"] += 1
+                    said[
+                        "answers"
+                        if loaded(put_together(text, arrays), tmp_path).get_params()["n_jobs"] is None
+                        else "obeys"
+                    ] += 1
                 except ModelFileError as error:
                     clear = "parts do not fit together" not in str(error) and len(str(error)) < 600
                     said["refused" if clear else str(error)] += 1
-    assert said.keys() == {"answers", "refused"} and said["refused"] > 1000 / every and said["answers"] > 50 / every, said
+    assert said.keys() == {"answers", "refused"} and said["refused"] > 1000 / every and said["answers"] > 50 / every, (
+        said
+    )
 
 
 # -- known ones --------------------------------------------------------------------------------------------------------
@@ -231,11 +274,20 @@ def test_few_bytes_do_not_make_large_trees(parts, tmp_path):
     nodes = np.array([2 * n + 1], dtype=np.int32)
     bits = np.resize(np.array([0b01010101], dtype=np.uint8), -(-int(nodes[0]) // 8))
     whole = {name: part for name, part in arrays.items() if name != "leaf_value"} | {
-        "tree_nodes": nodes, "leaf_bits": bits, "leaf_vector_bytes": np.zeros((0, 1), dtype=np.uint8),
-        **{f"{name}_bytes": np.zeros((n, width), dtype=np.uint8) for name, width in (("feature", 1), ("place", 1), ("gain", 2))},
-        "table_feature": np.zeros(1, dtype=np.int32), "table_count": np.ones(1, dtype=np.int32), "table_threshold": np.zeros(1),
-        "vectors": arrays["vectors"][:1], **{name: arrays[name][:2] for name in ("train_loss", "train_risk")}, "edges": arrays["edges"][:1],
-    }  # fmt: skip
+        "tree_nodes": nodes,
+        "leaf_bits": bits,
+        "leaf_vector_bytes": np.zeros((0, 1), dtype=np.uint8),
+        **{
+            f"{name}_bytes": np.zeros((n, width), dtype=np.uint8)
+            for name, width in (("feature", 1), ("place", 1), ("gain", 2))
+        },
+        "table_feature": np.zeros(1, dtype=np.int32),
+        "table_count": np.ones(1, dtype=np.int32),
+        "table_threshold": np.zeros(1),
+        "vectors": arrays["vectors"][:1],
+        **{name: arrays[name][:2] for name in ("train_loss", "train_risk")},
+        "edges": arrays["edges"][:1],
+    }
     refused(put_together(header, whole), tmp_path)
 
 
@@ -264,7 +316,10 @@ def test_more_scores_than_classes_have_no_probabilities(parts, tmp_path):
     """A surrogate that was trained on costs, a link, and ten thousand decisions: costs have fewer rows than scores."""
     header, arrays = json.loads(json.dumps(parts["gll"][0])), dict(parts["gll"][1])
     D, K = 10_000, 3
-    header |= {"link": "softmax", "decisions": {"dtype": "object", "values": [*header["classes"]["values"], *range(D - K)]}}
+    header |= {
+        "link": "softmax",
+        "decisions": {"dtype": "object", "values": [*header["classes"]["values"], *range(D - K)]},
+    }
     cost = np.ones((K, D))
     np.fill_diagonal(cost, 0.0)
     vectors = np.resize(arrays["mantissa_bytes"], (len(arrays["exponent"]) * D, 1))
@@ -274,14 +329,26 @@ def test_more_scores_than_classes_have_no_probabilities(parts, tmp_path):
     assert "must have a score for each" in refused(put_together(header, whole), tmp_path, most=60e6)
 
 
-@pytest.mark.parametrize(("name", "fields", "arrays", "message"), [
-    ("softmax", {"link": None}, {}, "link"), ("softmax", {"link": "sigmoid2"}, {}, "link"), ("softmax", {"link": "linear"}, {}, "link"),
-    ("gll", {"link": "softmax"}, {}, "link"), ("rebel", {"link": "sigmoid2"}, {}, "link"), ("bayes", {"link": None}, {}, "Bayes"),
-    ("bayes", {"link": "sigmoid"}, {}, "link"), ("stagewise", {"link": "linear"}, {}, "link"), ("bayes", {}, {"cost": None}, "Bayes"),
-    ("softmax", {}, {"cost": None}, "cost matrix"), ("cost_rows", {}, {"cost": np.ones((3, 3)) - np.eye(3)}, "cost matrix"),
-    ("coupled", {"link": "softmax"}, {}, "link"), ("rebel", {}, {"code": np.ones((4, 4), dtype=bool)}, "has no output code"),
-    ("adaboost_mo", {}, {"code": None}, "or a code"), ("adaboost_mo", {"link": "softmax"}, {}, "link"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "fields", "arrays", "message"),
+    [
+        ("softmax", {"link": None}, {}, "link"),
+        ("softmax", {"link": "sigmoid2"}, {}, "link"),
+        ("softmax", {"link": "linear"}, {}, "link"),
+        ("gll", {"link": "softmax"}, {}, "link"),
+        ("rebel", {"link": "sigmoid2"}, {}, "link"),
+        ("bayes", {"link": None}, {}, "Bayes"),
+        ("bayes", {"link": "sigmoid"}, {}, "link"),
+        ("stagewise", {"link": "linear"}, {}, "link"),
+        ("bayes", {}, {"cost": None}, "Bayes"),
+        ("softmax", {}, {"cost": None}, "cost matrix"),
+        ("cost_rows", {}, {"cost": np.ones((3, 3)) - np.eye(3)}, "cost matrix"),
+        ("coupled", {"link": "softmax"}, {}, "link"),
+        ("rebel", {}, {"code": np.ones((4, 4), dtype=bool)}, "has no output code"),
+        ("adaboost_mo", {}, {"code": None}, "or a code"),
+        ("adaboost_mo", {"link": "softmax"}, {}, "link"),
+    ],
+)
 def test_header_link_surrogate_and_costs_must_agree(parts, name, fields, arrays, message, tmp_path):
     header, own = parts[name]
     kept = {key: part for key, part in (own | arrays).items() if part is not None}
@@ -289,7 +356,9 @@ def test_header_link_surrogate_and_costs_must_agree(parts, name, fields, arrays,
 
 
 @pytest.mark.parametrize("field", ["classes", "decisions"])
-@pytest.mark.parametrize("dtype", ["<U100000000", "<U400000", "<M8[100000000000s]", "<U2147483647", "<U", "V8", "<U-1", "O8", "<c16", "|S8"])
+@pytest.mark.parametrize(
+    "dtype", ["<U100000000", "<U400000", "<M8[100000000000s]", "<U2147483647", "<U", "V8", "<U-1", "O8", "<c16", "|S8"]
+)
 def test_dtypes_of_labels_take_no_memory(parts, field, dtype, tmp_path):
     header = json.loads(json.dumps(parts["rebel"][0]))
     header[field]["dtype"] = dtype
@@ -305,13 +374,18 @@ def test_dtypes_of_labels_take_no_memory(parts, field, dtype, tmp_path):
 
 DATES = [("<M8[ns]", ["a", "b", "c"]), ("<M8[D]", [0, 1, 2**63])]
 OTHERS = [
-    ("|i1", [0, 1, 300]), ("<U1", ["aa", "b", "c"]), ("|b1", [0, 1, 2]), ("<i8", [0, 1, 2.5]), ("<f2", [0.1, 1.0, 2.0]),
-]  # fmt: skip
+    ("|i1", [0, 1, 300]),
+    ("<U1", ["aa", "b", "c"]),
+    ("|b1", [0, 1, 2]),
+    ("<i8", [0, 1, 2.5]),
+    ("<f2", [0.1, 1.0, 2.0]),
+]
 
 
-@pytest.mark.parametrize(("field", "dtype", "values"), [
-    *(("classes", *odd) for odd in DATES + OTHERS), *(("decisions", *odd) for odd in DATES),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("field", "dtype", "values"),
+    [*(("classes", *odd) for odd in DATES + OTHERS), *(("decisions", *odd) for odd in DATES)],
+)
 def test_labels_must_be_of_their_dtype(parts, field, dtype, values, tmp_path):
     header = json.loads(json.dumps(parts["rebel_table"][0]))
     header[field].update(dtype=dtype, values=values)
@@ -364,15 +438,23 @@ def test_scores_that_would_not_be_finite_are_refused(parts, temperature, tmp_pat
     assert "beyond what a number holds" in refused(put_together(header, {**arrays, "smooth_vectors": huge}), tmp_path)
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    (lambda facts: facts.update(selection=[]), "list of 1 or more"), (lambda facts: facts["selection"][0].update(share=math.nan), "NaN"),
-    (lambda facts: [line.update(share=0.0) for line in facts["selection"]], "no candidate of its surrogate"),
-    (lambda facts: [line.update(surrogate="gel") for line in facts["selection"]], "no candidate of its surrogate"),
-    (lambda facts: facts["selection"][0].update(share=1.5), "'share'"), (lambda facts: facts["selection"][0].update(share="1"), "'share'"),
-    (lambda facts: facts["selection"][0].update(risk=1e999), "Infinity"), (lambda facts: facts["selection"][0].pop("risk"), "lacks 'risk'"),
-    (lambda facts: facts["selection"][0].update(n_rounds=True), "'n_rounds'"), (lambda facts: facts.update(selection={}), "list"),
-    (lambda facts: facts["selection"].append(None), "object"), (lambda facts: facts.update(surrogate="auto"), "'surrogate'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda facts: facts.update(selection=[]), "list of 1 or more"),
+        (lambda facts: facts["selection"][0].update(share=math.nan), "NaN"),
+        (lambda facts: [line.update(share=0.0) for line in facts["selection"]], "no candidate of its surrogate"),
+        (lambda facts: [line.update(surrogate="gel") for line in facts["selection"]], "no candidate of its surrogate"),
+        (lambda facts: facts["selection"][0].update(share=1.5), "'share'"),
+        (lambda facts: facts["selection"][0].update(share="1"), "'share'"),
+        (lambda facts: facts["selection"][0].update(risk=1e999), "Infinity"),
+        (lambda facts: facts["selection"][0].pop("risk"), "lacks 'risk'"),
+        (lambda facts: facts["selection"][0].update(n_rounds=True), "'n_rounds'"),
+        (lambda facts: facts.update(selection={}), "list"),
+        (lambda facts: facts["selection"].append(None), "object"),
+        (lambda facts: facts.update(surrogate="auto"), "'surrogate'"),
+    ],
+)
 def test_what_a_fit_reports_is_checked(files, change, message, tmp_path):
     assert message in refused(changed(files["softmax"], lambda arrays, header: change(header["facts"])), tmp_path)
 
@@ -388,8 +470,15 @@ def test_curves_beyond_their_end_are_read_as_it(files, curve, value, tmp_path):
 
 def test_what_is_a_matter_of_the_machine_is_not_read(files, tmp_path):
     """Neither threads nor words, nor a path that would be opened."""
-    machine = {"n_jobs": 64, "verbose": 3, "warm_start": True, "random_state": 5, "cost": "/etc/passwd", "class_weight": {"0": -1.0},
-               "categorical_features": [2**70]}
+    machine = {
+        "n_jobs": 64,
+        "verbose": 3,
+        "warm_start": True,
+        "random_state": 5,
+        "cost": "/etc/passwd",
+        "class_weight": {"0": -1.0},
+        "categorical_features": [2**70],
+    }
     raw = changed(files["rebel_rows"], lambda arrays, header: header["parameters"].update(machine))
     model, plain = loaded(raw, tmp_path), minrisk.REBELClassifier().get_params()
     assert {name: model.get_params()[name] for name in machine} == {name: plain[name] for name in machine}
@@ -400,27 +489,48 @@ def test_what_is_a_matter_of_the_machine_is_not_read(files, tmp_path):
     assert not machine.keys() & written.keys()
 
 
-@pytest.mark.parametrize("inner", [
-    "[" * 100_000 + "]" * 100_000, '{"tuple": [' * 500 + "]}" * 500, '{"a":' * 90_000 + "1" + "}" * 90_000, "1" * 5000, "1e999", "NaN",
-    "-Infinity", "[" * 10**6, '"' + "a" * 10**7 + '"', "[" + "[]," * 10**6 + "[]]",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "[" * 100_000 + "]" * 100_000,
+        '{"tuple": [' * 500 + "]}" * 500,
+        '{"a":' * 90_000 + "1" + "}" * 90_000,
+        "1" * 5000,
+        "1e999",
+        "NaN",
+        "-Infinity",
+        "[" * 10**6,
+        '"' + "a" * 10**7 + '"',
+        "[" + "[]," * 10**6 + "[]]",
+    ],
+)
 def test_headers_that_are_deep_or_long_are_refused(parts, inner, tmp_path):
     header, arrays = parts["rebel"]
     text = json.dumps(header | {"feature_labels": "HERE"}).replace('"HERE"', inner).encode()
     refused(put_together(text, arrays), tmp_path, most=60e6)
 
 
-@pytest.mark.parametrize("text", [b"", b"null", b"[]", b"3", b"{", b"\xff\xfe\xfd", b'{"algorithm": []}', b'{"algorithm": "REBELClassifier"}'])
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"null", b"[]", b"3", b"{", b"\xff\xfe\xfd", b'{"algorithm": []}', b'{"algorithm": "REBELClassifier"}'],
+)
 def test_headers_that_are_no_header(parts, text, tmp_path):
     refused(put_together(text, parts["rebel"][1]), tmp_path)
 
 
-@pytest.mark.parametrize("header", [
-    b"{'descr': '|O', 'fortran_order': False, 'shape': (3,), }\n", b"{'descr': '|V99999999', 'fortran_order': False, 'shape': (3,), }\n",
-    b"-" * 9000 + b"1\n", b"(" * 9000 + b"\n", b"{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }\n",
-    b"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1), }\n", b"__import__('os').system('true')\n",
-    b"{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999999, 999999999999999), }\n",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"{'descr': '|O', 'fortran_order': False, 'shape': (3,), }\n",
+        b"{'descr': '|V99999999', 'fortran_order': False, 'shape': (3,), }\n",
+        b"-" * 9000 + b"1\n",
+        b"(" * 9000 + b"\n",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }\n",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1), }\n",
+        b"__import__('os').system('true')\n",
+        b"{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999999, 999999999999999), }\n",
+    ],
+)
 def test_headers_of_arrays_are_not_evaluated(parts, header, tmp_path):
     text, arrays = parts["rebel"]
     members = {name: as_bytes(array) for name, array in arrays.items()}
@@ -439,14 +549,24 @@ def test_importances_where_trees_do_not_use_the_last_linear_feature(parts, tmp_p
 
 def test_similarities_of_one_point_with_itself(parts, tmp_path):
     header, arrays = parts["similarities"]
-    model = loaded(put_together(header, {**arrays, "far": np.where(arrays["far"] >= 0, arrays["near"], -1).astype(np.int32)}), tmp_path)
+    model = loaded(
+        put_together(header, {**arrays, "far": np.where(arrays["far"] >= 0, arrays["near"], -1).astype(np.int32)}),
+        tmp_path,
+    )
     check_answers(model, rows_for(np.random.default_rng(0), model, 40), tmp_path)
 
 
-@pytest.mark.parametrize(("name", "algorithm", "said"), [
-    ("rebel_rows", "LocalizedSimilaritiesClassifier", "it is of LocalizedSimilaritiesClassifier, which has no values."),
-    ("similarities", "REBELClassifier", "it is of REBELClassifier, which has no similarities."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "algorithm", "said"),
+    [
+        (
+            "rebel_rows",
+            "LocalizedSimilaritiesClassifier",
+            "it is of LocalizedSimilaritiesClassifier, which has no values.",
+        ),
+        ("similarities", "REBELClassifier", "it is of REBELClassifier, which has no similarities."),
+    ],
+)
 def test_learners_of_another_algorithm_are_refused(parts, name, algorithm, said, tmp_path):
     header, arrays = parts[name]
     assert said in refused(put_together({**header, "algorithm": algorithm, "parameters": {}}, arrays), tmp_path)
@@ -507,8 +627,10 @@ def test_many_decisions_beside_numbers_are_read_in_a_second(parts, tmp_path):
     values = [*range(3), *range(10, 10 + n)]
     cost = np.ones((3, 3 + n)) - np.eye(3, 3 + n)
     header = {
-        **header, "classes": {"dtype": "<i8", "values": [0, 1, 2]}, "decisions": {"dtype": "<i8", "values": values},
-    }  # fmt: skip
+        **header,
+        "classes": {"dtype": "<i8", "values": [0, 1, 2]},
+        "decisions": {"dtype": "<i8", "values": values},
+    }
     start = time.process_time()
     with suppress(ModelFileError):  # that some other part says no is not the point
         loaded(put_together(header, {**arrays, "cost": cost}), tmp_path)
@@ -556,10 +678,18 @@ HOSTILE = (0.0, -1.0, 5e-324, 1e-300, 1e-100, 0.5, 7.0, 10.0, 1e100, 1e300, np.i
 EARLY = [name for name in GROUPS["early decisions"] if name != "cascade_rounds"] + ["temperature", "intercept"]
 
 
-@pytest.mark.parametrize("fields", [
-    *((field,) for field in EARLY), ("intercept", "temperature"),
-    *(pytest.param(pair, marks=pytest.mark.slow) for pair in (("intercept", "cascade_temperature"), ("temperature", "cascade_temperature"))),
-], ids="-".join)  # fmt: skip
+@pytest.mark.parametrize(
+    "fields",
+    [
+        *((field,) for field in EARLY),
+        ("intercept", "temperature"),
+        *(
+            pytest.param(pair, marks=pytest.mark.slow)
+            for pair in (("intercept", "cascade_temperature"), ("temperature", "cascade_temperature"))
+        ),
+    ],
+    ids="-".join,
+)
 def test_early_decisions_of_any_numbers(parts, fields, tmp_path):
     """Each number in one place or in all, and in all places two that are divided by each other."""
     given, arrays = parts["softmax"]
@@ -574,7 +704,9 @@ def test_early_decisions_of_any_numbers(parts, fields, tmp_path):
                     continue
                 with np.errstate(invalid="ignore"):
                     number = np.asarray(value).astype(arrays[field].dtype)
-                changed_arrays[field] = np.full_like(arrays[field], number) if everywhere else set_entry(arrays[field], -1, number)
+                changed_arrays[field] = (
+                    np.full_like(arrays[field], number) if everywhere else set_entry(arrays[field], -1, number)
+                )
             (tmp_path / "forged").write_bytes(put_together(header, changed_arrays))
             try:
                 model = minrisk.load(tmp_path / "forged")
@@ -675,7 +807,9 @@ def test_levels_are_counted_across_parts(chunk, monkeypatch):
     assert depth(b'"' + b"a" * 600 + b'"' + b"[[" * 9) == 18 and depth(b'""' * 300 + b"[[") == 2
 
 
-@pytest.mark.parametrize("text", [b'{"' + b'\\"' * 3_000_000, b'{"' + b"x" * 6_000_000, b'"a"' * 2_000_000], ids=["marks", "text", "texts"])
+@pytest.mark.parametrize(
+    "text", [b'{"' + b'\\"' * 3_000_000, b'{"' + b"x" * 6_000_000, b'"a"' * 2_000_000], ids=["marks", "text", "texts"]
+)
 def test_levels_of_any_header_are_counted_in_a_moment(text):
     """Texts that never close took a square of their length, and a hundred times their memory."""
     tracemalloc.start()
@@ -731,9 +865,15 @@ def test_importances_of_many_pairs_of_points_take_a_second():
     packed = minrisk.LocalizedSimilaritiesClassifier(n_estimators=3).fit(X, y).model_.packed
     m, T = 300, 60_000
     many = replace(
-        packed, anchors=rng.normal(size=(m, 3)), anchor_row=np.arange(m), near=(np.arange(T) // m).astype(np.int32),
-        far=(np.arange(T) % m).astype(np.int32), span=np.ones(T), real=np.ones(T, dtype=bool), gain=rng.random(T),
-    )  # fmt: skip
+        packed,
+        anchors=rng.normal(size=(m, 3)),
+        anchor_row=np.arange(m),
+        near=(np.arange(T) // m).astype(np.int32),
+        far=(np.arange(T) % m).astype(np.int32),
+        span=np.ones(T),
+        real=np.ones(T, dtype=bool),
+        gain=rng.random(T),
+    )
     start = time.process_time()
     found = many.importances(3)
     assert time.process_time() - start < 1

@@ -50,21 +50,28 @@ DAYS = pd.date_range("2024-01-01", periods=N)
 def birds(seed=0):
     """Numbers, truth values and categories; a kind for each row."""
     rng = np.random.default_rng(seed)
-    X = pd.DataFrame({
-        "weight": rng.normal(size=N), "eggs": rng.integers(0, 5, N), "ringed": rng.random(N) < 0.5,
-        "habitat": pd.Categorical(rng.choice(["lake", "cliff", "meadow"], N)),
-        "place": pd.Categorical([f"p{k}" for k in rng.integers(0, 14, N)]),
-    })
+    X = pd.DataFrame(
+        {
+            "weight": rng.normal(size=N),
+            "eggs": rng.integers(0, 5, N),
+            "ringed": rng.random(N) < 0.5,
+            "habitat": pd.Categorical(rng.choice(["lake", "cliff", "meadow"], N)),
+            "place": pd.Categorical([f"p{k}" for k in rng.integers(0, 14, N)]),
+        }
+    )
     X.loc[::7, "place"] = np.nan
     return X, np.where(X["habitat"] == "lake", "duck", np.where(X["weight"] > 0, "vulture", "kite"))
 
 
 def as_polars(X):
-    return pl.DataFrame({
-        name: pl.Series(X[name].astype(object).where(X[name].notna(), None).tolist(), dtype=pl.Categorical)
-        if X[name].dtype == "category" else pl.Series(X[name].to_numpy())
-        for name in X
-    })
+    return pl.DataFrame(
+        {
+            name: pl.Series(X[name].astype(object).where(X[name].notna(), None).tolist(), dtype=pl.Categorical)
+            if X[name].dtype == "category"
+            else pl.Series(X[name].to_numpy())
+            for name in X
+        }
+    )
 
 
 LIBRARIES = {
@@ -115,15 +122,22 @@ def test_a_fit_on_any_library_gives_the_same_model(name, library):
 def test_any_order_gives_the_same_decisions(first, second):
     X, y = birds()
     model = REBELClassifier(n_estimators=3).fit(X.iloc[:, first], y)
-    np.testing.assert_array_equal(
-        model.decision_function(X.iloc[:, second]), model.decision_function(X.iloc[:, first])
-    )
+    np.testing.assert_array_equal(model.decision_function(X.iloc[:, second]), model.decision_function(X.iloc[:, first]))
 
 
-@pytest.mark.parametrize("labels", [
-    [3, 1, 2], [("a", 1), ("a", 2), ("b", 1)], [1.5, 2.5, 0.5], list(DAYS[:3]), [day.date() for day in DAYS[:3]],
-    list(DAYS[:3].tz_localize("UTC")), [("a", DAYS[0]), ("a", ("b", 2.5)), (False, np.int8(3))], [1.5, DAYS[0], ("a", 3)],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [3, 1, 2],
+        [("a", 1), ("a", 2), ("b", 1)],
+        [1.5, 2.5, 0.5],
+        list(DAYS[:3]),
+        [day.date() for day in DAYS[:3]],
+        list(DAYS[:3].tz_localize("UTC")),
+        [("a", DAYS[0]), ("a", ("b", 2.5)), (False, np.int8(3))],
+        [1.5, DAYS[0], ("a", 3)],
+    ],
+)
 def test_names_that_are_no_texts_are_names(labels, tmp_path):
     rng = np.random.default_rng(0)
     values, y = rng.normal(size=(N, 3)), np.arange(N) % 3
@@ -146,21 +160,33 @@ def nested(levels):
     return name
 
 
-@pytest.mark.parametrize("labels", [
-    list(DAYS[:3].to_period("D")), list(DAYS[:3] + pd.Timedelta(1, "ns")), [1.0, np.inf, 2.0], [1, 2, 2**70], [1, 2, 10**5000],
-    [("a", 2**64), ("b", 1), ("c", 1)], [nested(16), ("b",), ("c",)], [nested(40), ("b",), ("c",)],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "labels",
+    [
+        list(DAYS[:3].to_period("D")),
+        list(DAYS[:3] + pd.Timedelta(1, "ns")),
+        [1.0, np.inf, 2.0],
+        [1, 2, 2**70],
+        [1, 2, 10**5000],
+        [("a", 2**64), ("b", 1), ("c", 1)],
+        [nested(16), ("b",), ("c",)],
+        [nested(40), ("b",), ("c",)],
+    ],
+)
 def test_names_that_a_file_cannot_keep_are_refused_by_fit(labels):
     """Whoever has fitted for hours need not be told so by `save`."""
     kind = {"dtype": object} if 10**5000 in labels else {}  # pandas 2 cannot infer one
-    X = pd.DataFrame(np.random.default_rng(0).normal(size=(N, 3)), columns=pd.Index(labels, tupleize_cols=False, **kind))
+    X = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(N, 3)), columns=pd.Index(labels, tupleize_cols=False, **kind)
+    )
     with pytest.raises(ValueError, match=r"names a model file can keep.*X\.columns = X\.columns\.astype\(str\)\.$"):
         REBELClassifier(n_estimators=2).fit(X, np.arange(N) % 3)
 
 
 def test_names_as_deep_as_a_file_keeps_them(tmp_path):
     X = pd.DataFrame(
-        np.random.default_rng(0).normal(size=(N, 3)), columns=pd.Index([nested(15), ("b",), ("c", 2**63)], tupleize_cols=False)
+        np.random.default_rng(0).normal(size=(N, 3)),
+        columns=pd.Index([nested(15), ("b",), ("c", 2**63)], tupleize_cols=False),
     )
     model = REBELClassifier(n_estimators=2).fit(X, np.arange(N) % 3)
     save(model, tmp_path / "m")
@@ -183,12 +209,15 @@ def test_missing_and_additional_columns_are_named(plain):
             model.predict(LIBRARIES[library](X.rename(columns={"habitat": "habitats"})))
 
 
-@pytest.mark.parametrize(("columns", "message"), [
-    (["a", "b", "a"], "columns must have different names, got 'a' more than once"),
-    ([1, 2, 1], "columns must have different names, got 1 more than once"),
-    (["a", 7, "b"], "columns must be named by texts, or none of them, got 7 beside others"),
-    (["a", None, "b"], "columns must be named by texts, or none of them, got .* beside others"),
-])
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["a", "b", "a"], "columns must have different names, got 'a' more than once"),
+        ([1, 2, 1], "columns must have different names, got 1 more than once"),
+        (["a", 7, "b"], "columns must be named by texts, or none of them, got 7 beside others"),
+        (["a", None, "b"], "columns must be named by texts, or none of them, got .* beside others"),
+    ],
+)
 def test_names_that_do_not_tell_columns_apart(columns, message):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(N, 3)), columns=columns)
     with pytest.raises(ValueError, match=message):
@@ -221,7 +250,8 @@ def test_a_refit_starts_afresh_with_other_columns():
     model.fit(other.to_numpy(), y)
     assert not hasattr(model, "feature_names_in_")
     np.testing.assert_array_equal(
-        model.decision_function(other.to_numpy()), REBELClassifier(n_estimators=3).fit(other, y).decision_function(other)
+        model.decision_function(other.to_numpy()),
+        REBELClassifier(n_estimators=3).fit(other, y).decision_function(other),
     )
 
 
@@ -287,16 +317,24 @@ MOMENTS = {  # each the days 0, 1, 2 ... after 2024-01-01, or as many seconds; t
 DURATIONS = {
     "timedelta64": lambda: pd.Series(pd.to_timedelta([None, *range(1, N)], "s")),
     "timedeltas": lambda: pd.Series([None, *(k * SECOND for k in range(1, N))], dtype=object),
-    "arrow duration": lambda: pd.Series(pd.to_timedelta([None, *range(1, N)], "s")).astype(pd.ArrowDtype(pa.duration("us"))),
+    "arrow duration": lambda: pd.Series(pd.to_timedelta([None, *range(1, N)], "s")).astype(
+        pd.ArrowDtype(pa.duration("us"))
+    ),
     "time": lambda: pd.Series([None, *(datetime.time(0, 0, k) for k in range(1, N))], dtype=object),
-    "arrow time": lambda: pd.Series([None, *(datetime.time(0, 0, k) for k in range(1, N))]).astype(pd.ArrowDtype(pa.time64("us"))),
+    "arrow time": lambda: pd.Series([None, *(datetime.time(0, 0, k) for k in range(1, N))]).astype(
+        pd.ArrowDtype(pa.time64("us"))
+    ),
 }
 
 
 UNKNOWN = {
-    "lists": [[1, 2]] * N, "lists late": [1.0] * (N - 1) + [[1, 2]], "dicts": [{"a": 1}] * N, "sets": [{1}] * N,
-    "objects": [object()] * N, "intervals": list(pd.interval_range(0, N)),
-}  # fmt: skip
+    "lists": [[1, 2]] * N,
+    "lists late": [1.0] * (N - 1) + [[1, 2]],
+    "dicts": [{"a": 1}] * N,
+    "sets": [{1}] * N,
+    "objects": [object()] * N,
+    "intervals": list(pd.interval_range(0, N)),
+}
 
 
 @pytest.mark.parametrize("kind", UNKNOWN)
@@ -306,7 +344,10 @@ def test_arrays_of_what_are_no_numbers_name_the_column(kind):
     model = REBELClassifier(n_estimators=2).fit(np.arange(2 * N).reshape(N, 2), np.arange(N) % 3)
     message = "^X must hold numbers, got values of type (list|dict|set|object|Interval) in column 1 "
     for given_X in (X, X.tolist()):
-        for go in (lambda: model.predict(given_X), lambda: REBELClassifier(n_estimators=2).fit(given_X, np.arange(N) % 3)):
+        for go in (
+            lambda: model.predict(given_X),
+            lambda: REBELClassifier(n_estimators=2).fit(given_X, np.arange(N) % 3),
+        ):
             with pytest.raises(TypeError, match=message):
                 go()
 
@@ -316,7 +357,11 @@ def test_columns_of_categories_that_hold_lists_are_named(kind):
     words = alone(pd.Categorical(["u", "v"] * HALF))
     model = REBELClassifier(n_estimators=2).fit(words, np.arange(N) % 2)
     hashable = kind in ("objects", "intervals", "lists late")
-    message = "column 'c' of X must hold categories such as" if hashable else "^X must hold numbers or categories, got values of type"
+    message = (
+        "column 'c' of X must hold categories such as"
+        if hashable
+        else "^X must hold numbers or categories, got values of type"
+    )
     message = "got values of type list in column 'c' " if kind == "lists late" else message
     with pytest.raises(ValueError, match=message):
         model.predict(alone(pd.Series(list(UNKNOWN[kind]), dtype=object)))
@@ -401,7 +446,9 @@ def test_dates_are_days(kind, library):
     expected = REBELClassifier(n_estimators=5, random_state=0).fit(alone(days), y)
     np.testing.assert_array_equal(model.decision_function(X), expected.decision_function(alone(days)))
     np.testing.assert_array_equal(model.decision_function(X[:2]), expected.decision_function(alone(days))[:2])
-    assert model.columns_[1].kind == {True: "date"}.get(moments, "time of day" if "time" in kind.split() else "duration")
+    assert model.columns_[1].kind == {True: "date"}.get(
+        moments, "time of day" if "time" in kind.split() else "duration"
+    )
 
 
 def test_moments_of_dates_are_exact():
@@ -415,13 +462,33 @@ def test_moments_of_dates_are_exact():
 
 
 CHANGED = {  # at fit, then, and what is said
-    "numbers as text": ([1.0] * N, ["01067"] * N, r"column 'c' of X was numeric at fit, now text \('01067'\): give numbers, as in fit\.$"),
-    "text as numbers": (["u", "v"] * HALF, [1.0] * N, "column 'c' of X must hold categories such as 'u', as in fit, got 1"),
-    "dates as text": (DAYS, ["2024-01-01"] * N, r"column 'c' of X was dates at fit, now text \('2024-01-01'\): give dates, as in fit\.$"),
+    "numbers as text": (
+        [1.0] * N,
+        ["01067"] * N,
+        r"column 'c' of X was numeric at fit, now text \('01067'\): give numbers, as in fit\.$",
+    ),
+    "text as numbers": (
+        ["u", "v"] * HALF,
+        [1.0] * N,
+        "column 'c' of X must hold categories such as 'u', as in fit, got 1",
+    ),
+    "dates as text": (
+        DAYS,
+        ["2024-01-01"] * N,
+        r"column 'c' of X was dates at fit, now text \('2024-01-01'\): give dates, as in fit\.$",
+    ),
     "dates as numbers": (DAYS, np.arange(N), r"column 'c' of X was dates at fit, now numbers \('0'\): give dates"),
-    "numbers as dates": (np.arange(N), DAYS, r"column 'c' of X was numeric at fit, now dates \('2024-01-01 00:00:00'\): give numbers"),
+    "numbers as dates": (
+        np.arange(N),
+        DAYS,
+        r"column 'c' of X was numeric at fit, now dates \('2024-01-01 00:00:00'\): give numbers",
+    ),
     "durations as dates": (DAYS - DAYS[0], DAYS, "column 'c' of X was durations at fit, now dates"),
-    "numbers as categories": (np.arange(N), pd.Categorical(["u"] * N), r"column 'c' of X was numeric at fit, now text \('u'\)"),
+    "numbers as categories": (
+        np.arange(N),
+        pd.Categorical(["u"] * N),
+        r"column 'c' of X was numeric at fit, now text \('u'\)",
+    ),
 }
 
 
@@ -453,7 +520,10 @@ def test_models_of_dates_are_kept(tmp_path):
             load(tmp_path / "m")
 
 
-ARROW = {"lists": ([[1]] * N, "got values of type list in column 'c'"), "bytes": ([b"u"] * N, "got bytes in column 'c'")}
+ARROW = {
+    "lists": ([[1]] * N, "got values of type list in column 'c'"),
+    "bytes": ([b"u"] * N, "got bytes in column 'c'"),
+}
 
 
 @pytest.mark.parametrize("kind", ARROW)
@@ -481,7 +551,9 @@ def test_numbers_of_polars_and_arrow(library):
     a = alone(0.0)["a"].to_numpy()
     cells = [None, *range(1, N)]
     columns = [
-        pa.array(cells, pa.int8()), pa.array(cells, pa.float32()), pa.array(cells, pa.uint64()),
+        pa.array(cells, pa.int8()),
+        pa.array(cells, pa.float32()),
+        pa.array(cells, pa.uint64()),
         pa.array([None, *map(decimal.Decimal, range(1, N))]),
     ]
     for column in columns:
@@ -501,7 +573,9 @@ def test_a_plan_of_polars_is_to_be_carried_out_first():
         REBELClassifier().fit(pl.LazyFrame({"a": [1.0, 2.0]}), [0, 1])
 
 
-@pytest.mark.parametrize(("dtype", "what"), [("datetime64[D]", "dates"), ("datetime64[ns]", "dates"), ("timedelta64[s]", "durations")])
+@pytest.mark.parametrize(
+    ("dtype", "what"), [("datetime64[D]", "dates"), ("datetime64[ns]", "dates"), ("timedelta64[s]", "durations")]
+)
 def test_arrays_of_dates_are_refused(dtype, what):
     numbers, y = np.arange(2 * N).reshape(N, 2), np.arange(N) % 3
     with pytest.raises(ValueError, match=f"^X must hold numbers, got {what} in an array of .*: make numbers of it"):
@@ -511,11 +585,17 @@ def test_arrays_of_dates_are_refused(dtype, what):
 
 
 INFINITE = {
-    "pandas": lambda X: X, "float32": lambda X: X.astype("float32"), "nullable": lambda X: X.astype("Float64"),
-    "objects": lambda X: X.astype(object), "arrow": lambda X: pa.Table.from_pandas(X),
-    "beside categories": lambda X: X.assign(k=pd.Categorical(["u", "v"] * HALF)), "polars": lambda X: pl.from_pandas(X),
-    "array": lambda X: X.to_numpy(), "array of objects": lambda X: X.to_numpy(object), "rows": lambda X: X.to_numpy().astype(object),
-}  # fmt: skip
+    "pandas": lambda X: X,
+    "float32": lambda X: X.astype("float32"),
+    "nullable": lambda X: X.astype("Float64"),
+    "objects": lambda X: X.astype(object),
+    "arrow": lambda X: pa.Table.from_pandas(X),
+    "beside categories": lambda X: X.assign(k=pd.Categorical(["u", "v"] * HALF)),
+    "polars": lambda X: pl.from_pandas(X),
+    "array": lambda X: X.to_numpy(),
+    "array of objects": lambda X: X.to_numpy(object),
+    "rows": lambda X: X.to_numpy().astype(object),
+}
 
 
 @pytest.mark.parametrize("kind", [pytest.param(k, marks=needs_polars if k == "polars" else ()) for k in INFINITE])
@@ -640,15 +720,26 @@ def test_classes_of_every_container(kind):
     assert model.score(X, LABELS[kind](y)) == model.score(X, y)
 
 
-@pytest.mark.parametrize(("y", "message"), [
-    ([1, "a", "b"], "y must hold numbers or texts, got both: 1 in row 0 and 'a' in row 1; make texts of all"),
-    (["a", "b", True], "y must hold numbers or texts, got both: 'a' in row 0 and True in row 2; make texts of all"),
-    ([2.5, "a", "b"], "y must hold numbers or texts, got both"), ([{}, "a", "b"], "y must hold numbers or texts, got dict '{}' in row 0"),
-    ([(1, 2), (3,), (4,)], r"y must hold numbers or texts, got tuple '\(1, 2\)' in row 0"), ([b"a", b"b", b"c"], "got bytes"),
-    ([pd.Timestamp("2024"), pd.Timestamp("2025"), 3], "got Timestamp '2024-01-01 00:00:00' in row 0: make texts of them"),
-    ([np.timedelta64(1, "s"), np.timedelta64(2, "s"), 3], "got timedelta64 '1 seconds' in row 0"), ([10**30, 1, 2], "of 64 bits, got 1000"), ([10**5000, 1, 2], "of 64 bits, got a number of more digits"),
-    ([fractions.Fraction(1), 2, 3], "got Fraction '1' in row 0"), ([1j, 2, 3], "got complex '1j' in row 0"),
-])
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([1, "a", "b"], "y must hold numbers or texts, got both: 1 in row 0 and 'a' in row 1; make texts of all"),
+        (["a", "b", True], "y must hold numbers or texts, got both: 'a' in row 0 and True in row 2; make texts of all"),
+        ([2.5, "a", "b"], "y must hold numbers or texts, got both"),
+        ([{}, "a", "b"], "y must hold numbers or texts, got dict '{}' in row 0"),
+        ([(1, 2), (3,), (4,)], r"y must hold numbers or texts, got tuple '\(1, 2\)' in row 0"),
+        ([b"a", b"b", b"c"], "got bytes"),
+        (
+            [pd.Timestamp("2024"), pd.Timestamp("2025"), 3],
+            "got Timestamp '2024-01-01 00:00:00' in row 0: make texts of them",
+        ),
+        ([np.timedelta64(1, "s"), np.timedelta64(2, "s"), 3], "got timedelta64 '1 seconds' in row 0"),
+        ([10**30, 1, 2], "of 64 bits, got 1000"),
+        ([10**5000, 1, 2], "of 64 bits, got a number of more digits"),
+        ([fractions.Fraction(1), 2, 3], "got Fraction '1' in row 0"),
+        ([1j, 2, 3], "got complex '1j' in row 0"),
+    ],
+)
 def test_labels_of_kinds_that_go_not_together(y, message):
     X = np.random.default_rng(0).normal(size=(N, 2))
     kinds = of_cells(y * (N // 3))
@@ -663,7 +754,9 @@ def test_rows_without_a_class_are_no_mistakes(cell, told):
     X, y = np.random.default_rng(0).normal(size=(N, 2)), np.arange(N) % 3
     model = REBELClassifier(n_estimators=2).fit(X, y)
     for labels in ([*y[:3], cell, *y[4:]], pd.Series([*y[:3], cell, *y[4:]], dtype=object)):
-        with pytest.raises(ValueError, match=f"y_true must hold a class for each row, got {told} in row 3: leave such rows out"):
+        with pytest.raises(
+            ValueError, match=f"y_true must hold a class for each row, got {told} in row 3: leave such rows out"
+        ):
             model.score(X, labels)
 
 
@@ -681,19 +774,37 @@ def test_nullable_truth_values_are_truth_values():
     assert REBELClassifier(n_estimators=2).fit(np.arange(N)[:, None], y).classes_.dtype == bool
 
 
-@pytest.mark.parametrize(("y", "message"), [
-    (lambda t: pd.Series([None, *t[1:]]), "y must hold a class for each row, got .* in row 0: leave such rows out"),
-    (lambda t: pd.Series(pd.Categorical([*t[:-1], None])), f"y must hold a class for each row, got nan in row {N - 1}"),
-    (lambda t: pd.Series([pd.NA, *t[1:]], dtype=object), "y must hold a class for each row, got <NA> in row 0"),
-    (lambda t: pd.array([None, *t[1:]], dtype="string"), "y must hold a class for each row, got <NA> in row 0"),
-    (lambda t: pa.array([None, *t[1:]]), "y must hold a class for each row, got None in row 0"),
-    (lambda t: [None, *t[1:]], "y must hold a class for each row, got None in row 0|NaN"),
-    (lambda t: pd.array([None, *range(1, N)], dtype="Int64"), "y must hold a class for each row, got (nan|<NA>) in row 0: leave such rows out"),
-    (lambda t: np.where(np.arange(N) == 3, np.nan, 1.0), "y must hold a class for each row, got nan in row 3"),
-    (lambda t: np.where(np.arange(N) == 3, np.datetime64("NaT"), DAYS.to_numpy()), "y must hold a class for each row, got NaT in row 3"),
-    (lambda t: pd.Series(DAYS[np.arange(N) % 2].to_period("D")), "y must hold numbers or texts, got Period .* in row 0"),
-    (lambda t: np.array([datetime.date(2024, 1, 1 + k % 2) for k in range(N)]), "y must hold numbers or texts, got date"),
-])
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (lambda t: pd.Series([None, *t[1:]]), "y must hold a class for each row, got .* in row 0: leave such rows out"),
+        (
+            lambda t: pd.Series(pd.Categorical([*t[:-1], None])),
+            f"y must hold a class for each row, got nan in row {N - 1}",
+        ),
+        (lambda t: pd.Series([pd.NA, *t[1:]], dtype=object), "y must hold a class for each row, got <NA> in row 0"),
+        (lambda t: pd.array([None, *t[1:]], dtype="string"), "y must hold a class for each row, got <NA> in row 0"),
+        (lambda t: pa.array([None, *t[1:]]), "y must hold a class for each row, got None in row 0"),
+        (lambda t: [None, *t[1:]], "y must hold a class for each row, got None in row 0|NaN"),
+        (
+            lambda t: pd.array([None, *range(1, N)], dtype="Int64"),
+            "y must hold a class for each row, got (nan|<NA>) in row 0: leave such rows out",
+        ),
+        (lambda t: np.where(np.arange(N) == 3, np.nan, 1.0), "y must hold a class for each row, got nan in row 3"),
+        (
+            lambda t: np.where(np.arange(N) == 3, np.datetime64("NaT"), DAYS.to_numpy()),
+            "y must hold a class for each row, got NaT in row 3",
+        ),
+        (
+            lambda t: pd.Series(DAYS[np.arange(N) % 2].to_period("D")),
+            "y must hold numbers or texts, got Period .* in row 0",
+        ),
+        (
+            lambda t: np.array([datetime.date(2024, 1, 1 + k % 2) for k in range(N)]),
+            "y must hold numbers or texts, got date",
+        ),
+    ],
+)
 def test_classes_that_are_missing_or_none(y, message):
     words = np.array(["a", "b", "c"])[np.arange(N) % 3].tolist()
     with pytest.raises(ValueError, match=message):
@@ -721,23 +832,33 @@ def test_weights_of_every_container(name, kind):
     np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
 
 
-@pytest.mark.parametrize(("weight", "message"), [
-    (lambda w: [pd.NA, *w[1:]], "sample_weight must hold a number for each row, got <NA> in row 0"),
-    (lambda w: [None, *w[1:]], "sample_weight must hold a number for each row, got None in row 0|NaN"),
-    (lambda w: ["heavy"] * N, "sample_weight must hold a number for each row, got 'heavy' in row 0"),
-    (lambda w: ["1"] * N, "sample_weight must hold a number for each row, got '1' in row 0"),
-    (lambda w: pd.array([None, *w[1:]], dtype="Float64"), "contains NaN|got <NA> in row 0"),
-    (lambda w: pa.array([None, *w[1:]]), "contains NaN"), (lambda w: np.array([np.nan, *w[1:]]), "contains NaN"),
-    (lambda w: [*w[1:], 10**400], f"sample_weight must hold numbers up to 1.8e308, got a larger one in row {N - 1}"),
-    (lambda w: [[1.0], *w[1:]], "sample_weight must hold a number for each row, got several in some"),
-    (lambda w: [*w[1:], "1"], f"sample_weight must hold a number for each row, got '1' in row {N - 1}"),
-    (lambda w: [1j] * N, "sample_weight must hold a number for each row, got 1j in row 0"),
-    (lambda w: np.full(N, 1j), "sample_weight must hold a number for each row, got 1j in row 0"),
-    (lambda w: [{}] * N, "sample_weight must hold a number for each row, got {} in row 0"),
-    (lambda w: DAYS, "sample_weight must hold a number for each row, got datetime64"),
-    (lambda w: DAYS.to_numpy("M8[ns]"), "sample_weight must hold a number for each row, got datetime64"),
-    (lambda w: DAYS.to_numpy("M8[ns]") - DAYS[0].to_datetime64(), "sample_weight must hold a number for each row, got timedelta64"),
-])
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (lambda w: [pd.NA, *w[1:]], "sample_weight must hold a number for each row, got <NA> in row 0"),
+        (lambda w: [None, *w[1:]], "sample_weight must hold a number for each row, got None in row 0|NaN"),
+        (lambda w: ["heavy"] * N, "sample_weight must hold a number for each row, got 'heavy' in row 0"),
+        (lambda w: ["1"] * N, "sample_weight must hold a number for each row, got '1' in row 0"),
+        (lambda w: pd.array([None, *w[1:]], dtype="Float64"), "contains NaN|got <NA> in row 0"),
+        (lambda w: pa.array([None, *w[1:]]), "contains NaN"),
+        (lambda w: np.array([np.nan, *w[1:]]), "contains NaN"),
+        (
+            lambda w: [*w[1:], 10**400],
+            f"sample_weight must hold numbers up to 1.8e308, got a larger one in row {N - 1}",
+        ),
+        (lambda w: [[1.0], *w[1:]], "sample_weight must hold a number for each row, got several in some"),
+        (lambda w: [*w[1:], "1"], f"sample_weight must hold a number for each row, got '1' in row {N - 1}"),
+        (lambda w: [1j] * N, "sample_weight must hold a number for each row, got 1j in row 0"),
+        (lambda w: np.full(N, 1j), "sample_weight must hold a number for each row, got 1j in row 0"),
+        (lambda w: [{}] * N, "sample_weight must hold a number for each row, got {} in row 0"),
+        (lambda w: DAYS, "sample_weight must hold a number for each row, got datetime64"),
+        (lambda w: DAYS.to_numpy("M8[ns]"), "sample_weight must hold a number for each row, got datetime64"),
+        (
+            lambda w: DAYS.to_numpy("M8[ns]") - DAYS[0].to_datetime64(),
+            "sample_weight must hold a number for each row, got timedelta64",
+        ),
+    ],
+)
 def test_weights_that_are_missing_or_no_numbers(weight, message):
     X, y, given = np.ones((N, 1)), np.arange(N) % 2, weight([1.0] * N)
     with pytest.raises(ValueError, match=message):
@@ -750,14 +871,17 @@ def test_weights_that_are_missing_or_no_numbers(weight, message):
             of_y(y, sample_weight=given)
 
 
-@pytest.mark.parametrize(("weight", "message"), [
-    (np.ones((N, 2)), rf"for each row, got ndarray of shape \({N}, 2\): .* costs by their name, as cost=C"),
-    (pd.DataFrame({0: [0.0, 1.0], 1: [5.0, 0.0]}), r"for each row, got DataFrame of shape \(2, 2\): .* as cost=C"),
-    (costs.uniform([0, 1]), r"for each row, got CostMatrix of shape \(2, 2\): .* as cost=C"),
-    ({0: {1: 1.0}, 1: {0: 5.0}}, "for each row, got dict: .* as cost=C"),
-    (np.ones(N - 1), f"for each of the {N} rows, got {N - 1}: give as many"),
-    ([1.0] * (N - 1), f"for each of the {N} rows, got {N - 1}: give as many"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (np.ones((N, 2)), rf"for each row, got ndarray of shape \({N}, 2\): .* costs by their name, as cost=C"),
+        (pd.DataFrame({0: [0.0, 1.0], 1: [5.0, 0.0]}), r"for each row, got DataFrame of shape \(2, 2\): .* as cost=C"),
+        (costs.uniform([0, 1]), r"for each row, got CostMatrix of shape \(2, 2\): .* as cost=C"),
+        ({0: {1: 1.0}, 1: {0: 5.0}}, "for each row, got dict: .* as cost=C"),
+        (np.ones(N - 1), f"for each of the {N} rows, got {N - 1}: give as many"),
+        ([1.0] * (N - 1), f"for each of the {N} rows, got {N - 1}: give as many"),
+    ],
+)
 def test_weights_of_another_shape(weight, message):
     y = np.arange(N) % 2
     model = REBELClassifier(n_estimators=2).fit(np.ones((N, 1)), y)

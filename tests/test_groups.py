@@ -93,7 +93,9 @@ def test_classes_are_spread_as_evenly_as_scikit_learn_does():
         rng = np.random.default_rng(seed)
         group, codes = made_groups(rng, 300, int(rng.integers(8, 60)), int(rng.integers(2, 6)))
         theirs = np.empty(300, dtype=int)
-        for f, (_, test) in enumerate(StratifiedGroupKFold(4, shuffle=True, random_state=seed).split(np.zeros(300), codes, group)):
+        for f, (_, test) in enumerate(
+            StratifiedGroupKFold(4, shuffle=True, random_state=seed).split(np.zeros(300), codes, group)
+        ):
             theirs[test] = f
         found.append([spread(folds_by(group, codes), codes), spread(theirs, codes)])
     ours, scikit_learns = np.mean(found, axis=0)
@@ -124,8 +126,12 @@ def test_folds_of_groups_depend_on_the_seed_and_on_no_row_of_nearly_no_weight():
     folds = folds_by(group, codes, X=X, weight=weight)
     assert not np.array_equal(folds_by(group, codes, seed=1, X=X, weight=weight), folds)
     for more in range(10):
-        with_it = folds_by(np.append(group, more), np.append(codes, more % 2), X=np.append(X, [[160 + more]], axis=1),
-                           weight=np.append(weight, 1e-9))  # fmt: skip
+        with_it = folds_by(
+            np.append(group, more),
+            np.append(codes, more % 2),
+            X=np.append(X, [[160 + more]], axis=1),
+            weight=np.append(weight, 1e-9),
+        )
         np.testing.assert_array_equal(with_it[:-1], folds)
     np.testing.assert_array_equal(folds_by(group, codes, X=X, weight=weight * np.linspace(1, 1 + 1e-7, 160)), folds)
 
@@ -165,10 +171,17 @@ def drawn(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("names", [
-    lambda g: g, lambda g: g * 1.5, lambda g: np.array([f"patient {k}" for k in g]), lambda g: [f"patient {k}" for k in g],
-    lambda g: np.array(g, dtype="datetime64[D]"), lambda g: np.array([f"p{k}" for k in g], dtype=object),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "names",
+    [
+        lambda g: g,
+        lambda g: g * 1.5,
+        lambda g: np.array([f"patient {k}" for k in g]),
+        lambda g: [f"patient {k}" for k in g],
+        lambda g: np.array(g, dtype="datetime64[D]"),
+        lambda g: np.array([f"p{k}" for k in g], dtype=object),
+    ],
+)
 def test_folds_of_a_fit_keep_groups_whole(names, patients, monkeypatch):
     X, y, patient = patients
     found = drawn(monkeypatch)
@@ -185,7 +198,13 @@ def test_pandas_and_polars_name_groups(patients, tmp_path):
     X, y, patient = patients
     named = [f"patient {k:02}" for k in patient]
     expected = content(small(MinRiskClassifier).fit(X, y, groups=patient), tmp_path)
-    for groups in (pd.Series(named), pd.Series(named, dtype="category"), pd.Series(patient, dtype="Int64"), pl.Series(named), pd.Index(patient)):
+    for groups in (
+        pd.Series(named),
+        pd.Series(named, dtype="category"),
+        pd.Series(patient, dtype="Int64"),
+        pl.Series(named),
+        pd.Index(patient),
+    ):
         assert content(small(MinRiskClassifier).fit(X, y, groups=groups), tmp_path) == expected
 
 
@@ -227,7 +246,9 @@ def test_rows_of_no_weight_are_of_no_group(patients, tmp_path):
     weight = (patient < 40) + 0.0
     some = small(MinRiskClassifier).fit(X, y, weight, groups=patient)
     kept = weight > 0
-    np.testing.assert_array_equal(some.predict_proba(X), small(MinRiskClassifier).fit(X[kept], y[kept], groups=patient[kept]).predict_proba(X))
+    np.testing.assert_array_equal(
+        some.predict_proba(X), small(MinRiskClassifier).fit(X[kept], y[kept], groups=patient[kept]).predict_proba(X)
+    )
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -243,7 +264,9 @@ def test_every_estimator_takes_them_and_forgets_them(algorithm, patients, tmp_pa
 def test_early_stopping_sets_whole_groups_apart(algorithm, patients, monkeypatch):
     X, y, patient = patients
     found = []
-    monkeypatch.setattr("minrisk.boosting.monitors.split_rows", lambda *given: found.append(split_rows(*given)) or found[-1])
+    monkeypatch.setattr(
+        "minrisk.boosting.monitors.split_rows", lambda *given: found.append(split_rows(*given)) or found[-1]
+    )
     small(algorithm, early_stopping=True, validation_fraction=0.3).fit(X, y, groups=patient)
     ((training, validating),) = found
     assert not set(patient[training]) & set(patient[validating])
@@ -276,7 +299,13 @@ def of_patients(rng):
     """Each of 40 patients has a doctor of two, whose name thus tells two patients; rows may be copies."""
     patient = np.repeat(np.arange(40), rng.integers(2, 9, 40))
     y = rng.integers(0, 3, 40)[patient]
-    return pd.DataFrame({"doctor": pd.Categorical([f"doctor {k // 2}" for k in patient]), "x": rng.integers(0, 2, len(y))}), y, patient
+    return (
+        pd.DataFrame(
+            {"doctor": pd.Categorical([f"doctor {k // 2}" for k in patient]), "x": rng.integers(0, 2, len(y))}
+        ),
+        y,
+        patient,
+    )
 
 
 def learnt(X, y, group=None, weight=None):
@@ -346,12 +375,16 @@ def test_splitters_are_told_of_groups(patients, monkeypatch, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:The groups parameter is ignored by KFold")
-@pytest.mark.parametrize("cv", [KFold(4, shuffle=True, random_state=0), list(KFold(4, shuffle=True, random_state=0).split(np.zeros(346)))])
+@pytest.mark.parametrize(
+    "cv", [KFold(4, shuffle=True, random_state=0), list(KFold(4, shuffle=True, random_state=0).split(np.zeros(346)))]
+)
 def test_splits_that_divide_groups_are_refused(cv, patients):
     X, y, patient = patients
     if isinstance(cv, list):
         cv = list(KFold(4, shuffle=True, random_state=0).split(X))
-    with pytest.raises(ValueError, match="^cv must leave rows of a group out together, but puts some in different folds: take one"):
+    with pytest.raises(
+        ValueError, match="^cv must leave rows of a group out together, but puts some in different folds: take one"
+    ):
         MinRiskClassifier(cv=cv).fit(X, y, groups=patient)
 
 
@@ -360,24 +393,52 @@ def test_fewer_groups_than_folds_are_fewer_folds(wine, monkeypatch):
     found = drawn(monkeypatch)
     small(MinRiskClassifier, pool=False).fit(X, y, groups=np.arange(len(y)) % 3)
     assert len(set(found[0][1])) == 3
-    with pytest.raises(ValueError, match=r"^groups must divide the rows into two groups or more, .* got one group: leave groups out, or set cv=1, .*\.$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^groups must divide the rows into two groups or more, .* got one group: leave groups out, or set cv=1, .*\.$",
+    ):
         MinRiskClassifier().fit(X, y, groups=np.zeros(len(y)))
     alone = small(MinRiskClassifier, cv=1)
-    np.testing.assert_array_equal(alone.fit(X, y, groups=np.zeros(len(y))).predict_proba(X), alone.fit(X, y).predict_proba(X))
-    with pytest.raises(ValueError, match=r"^early_stopping sets whole groups apart, got one group: .*early_stopping=False\.$"):
+    np.testing.assert_array_equal(
+        alone.fit(X, y, groups=np.zeros(len(y))).predict_proba(X), alone.fit(X, y).predict_proba(X)
+    )
+    with pytest.raises(
+        ValueError, match=r"^early_stopping sets whole groups apart, got one group: .*early_stopping=False\.$"
+    ):
         REBELClassifier(early_stopping=True).fit(X, y, groups=["all"] * len(y))
     REBELClassifier(n_estimators=2).fit(X, y, groups=["all"] * len(y))
 
 
-@pytest.mark.parametrize(("groups", "message"), [
-    (lambda n: [None] + ["a"] * (n - 1), "^groups must hold a group for each row, got None in row 0: leave such rows out"),
-    (lambda n: np.r_[np.arange(n - 1.0), np.nan], "^groups must hold a group for each row, got nan in row 177: leave such rows out"),
-    (lambda n: np.array(["2020", "NaT"] * (n // 2), dtype="datetime64[s]"), "^groups must hold a group for each row, got NaT in row 1"),
-    (lambda n: np.arange(n - 1), "^groups must hold a group for each of the 178 rows, got 177"),
-    (lambda n: np.zeros((n, 2)), r"^groups must hold a number or a text for each row, got shape \(178, 2\): give the values of one column, as X\['patient'\]"),
-    (lambda n: "garage", r"^groups must hold a number or a text for each row, got 'garage': .* as X\['garage'\]\.$"),
-    (lambda n: ["a"] * (n - 1) + [1], "^groups must hold numbers or texts, got both: 'a' in row 0 and 1 in row 177"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (
+            lambda n: [None] + ["a"] * (n - 1),
+            "^groups must hold a group for each row, got None in row 0: leave such rows out",
+        ),
+        (
+            lambda n: np.r_[np.arange(n - 1.0), np.nan],
+            "^groups must hold a group for each row, got nan in row 177: leave such rows out",
+        ),
+        (
+            lambda n: np.array(["2020", "NaT"] * (n // 2), dtype="datetime64[s]"),
+            "^groups must hold a group for each row, got NaT in row 1",
+        ),
+        (lambda n: np.arange(n - 1), "^groups must hold a group for each of the 178 rows, got 177"),
+        (
+            lambda n: np.zeros((n, 2)),
+            r"^groups must hold a number or a text for each row, got shape \(178, 2\): give the values of one column, as X\['patient'\]",
+        ),
+        (
+            lambda n: "garage",
+            r"^groups must hold a number or a text for each row, got 'garage': .* as X\['garage'\]\.$",
+        ),
+        (
+            lambda n: ["a"] * (n - 1) + [1],
+            "^groups must hold numbers or texts, got both: 'a' in row 0 and 1 in row 177",
+        ),
+    ],
+)
 @pytest.mark.parametrize("algorithm", [MinRiskClassifier, REBELClassifier])
 def test_groups_that_are_none_are_refused(algorithm, groups, message, wine):
     X, y = wine
@@ -417,7 +478,9 @@ def test_collections_have_none(patients, monkeypatch):
     divide(monkeypatch)
     X, y, patient = patients
     cuts = [0, 100, len(y)]
-    with pytest.raises(ValueError, match=r"^groups keep rows together that are here: leave groups out for Dask collections\.$"):
+    with pytest.raises(
+        ValueError, match=r"^groups keep rows together that are here: leave groups out for Dask collections\.$"
+    ):
         REBELClassifier().fit(Divided(X, cuts), Divided(y, cuts), groups=patient)
 
 
@@ -438,9 +501,15 @@ def test_weights_costs_and_groups_are_routed(patients):
     weight, cost = rng.integers(1, 4, len(y)).astype(float), rng.uniform(1, 2, (len(y), 2)) * (y[:, None] != [0, 1])
     with config_context(enable_metadata_routing=True):
         model = Seen(n_estimators=3, cv=2, pool=False, random_state=0)
-        model.set_fit_request(sample_weight=True, cost=True, groups=True).set_score_request(sample_weight=True, cost=True)
-        search = GridSearchCV(make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model),
-                              {"seen__max_leaf_nodes": [2, 4]}, cv=GroupKFold(3), error_score="raise")
+        model.set_fit_request(sample_weight=True, cost=True, groups=True).set_score_request(
+            sample_weight=True, cost=True
+        )
+        search = GridSearchCV(
+            make_pipeline(StandardScaler().set_fit_request(sample_weight=False), model),
+            {"seen__max_leaf_nodes": [2, 4]},
+            cv=GroupKFold(3),
+            error_score="raise",
+        )
         Seen.seen.clear()
         search.fit(X, y, sample_weight=weight, cost=cost, groups=patient)
     assert len(Seen.seen) == 2 * 3 + 1
@@ -451,7 +520,11 @@ def test_weights_costs_and_groups_are_routed(patients):
         np.testing.assert_array_equal(own_cost, cost[train])
         np.testing.assert_array_equal(own_groups, patient[train])
     direct = clone(model).fit(StandardScaler().fit_transform(X), y, weight, cost, groups=patient)
-    again = search.best_estimator_[-1].set_params(max_leaf_nodes=None).fit(StandardScaler().fit_transform(X), y, weight, cost, groups=patient)
+    again = (
+        search.best_estimator_[-1]
+        .set_params(max_leaf_nodes=None)
+        .fit(StandardScaler().fit_transform(X), y, weight, cost, groups=patient)
+    )
     np.testing.assert_array_equal(again.predict_proba(X), direct.predict_proba(X))
 
 
@@ -481,4 +554,6 @@ def test_sparse_rows_have_the_folds_of_others(n_features, patients, tmp_path):
     X = np.where(rng.random((len(y), n_features)) < 0.01, 1.0, 0.0)
     X[:, 0] += y * rng.integers(0, 2, len(y))
     model = small(MinRiskClassifier, pool=False, class_weight="balanced")
-    assert content(model.fit(csr_array(X), y, groups=patient), tmp_path) == content(model.fit(X, y, groups=patient), tmp_path)
+    assert content(model.fit(csr_array(X), y, groups=patient), tmp_path) == content(
+        model.fit(X, y, groups=patient), tmp_path
+    )

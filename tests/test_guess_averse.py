@@ -61,8 +61,7 @@ def value(kind, costs, scores, log_scale=0.0, in_bag=None, blocks=()):
     in_bag = np.ones(n, dtype=bool) if in_bag is None else in_bag
     factor = fixed_factor(top[2], 62 - n.bit_length())
     sums = sum(
-        loss.value_sums(costs, scores, log_scale, edge, in_bag, factor, a, b)
-        for a, b in pairwise([0, *blocks, n])
+        loss.value_sums(costs, scores, log_scale, edge, in_bag, factor, a, b) for a, b in pairwise([0, *blocks, n])
     )
     return np.divide(sums, factor, out=np.zeros(len(sums)), where=factor > 0)
 
@@ -187,7 +186,9 @@ def test_gel_starts_with_weights_of_at_most_one(kind):
     costs = costs._replace(weight=1e9 * costs.weight)
     log_scale = GuessAverseLoss(kind).start_log_scale(costs, costs.weight.max(initial=0.0))
     assert log_scale == (np.log(costs.table.max() * costs.weight.max()) if kind == "gel" else 0.0)
-    edge, _, _ = gradients("gel", costs, np.zeros((N, 5)), GuessAverseLoss("gel").start_log_scale(costs, costs.weight.max(initial=0.0)))
+    edge, _, _ = gradients(
+        "gel", costs, np.zeros((N, 5)), GuessAverseLoss("gel").start_log_scale(costs, costs.weight.max(initial=0.0))
+    )
     assert 0.1 < np.abs(edge).max() <= 5
     nothing = costs._replace(table=np.zeros((5, 5)))
     assert GuessAverseLoss(kind).start_log_scale(nothing, 0.0) == 0.0
@@ -221,7 +222,12 @@ def test_gel_of_scores_far_apart_is_finite(gap):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.sampled_from(KINDS), st.integers(2, 12), st.booleans(), st.booleans(), st.floats(-1e3, 1e3), st.floats(0, 30),
+    st.sampled_from(KINDS),
+    st.integers(2, 12),
+    st.booleans(),
+    st.booleans(),
+    st.floats(-1e3, 1e3),
+    st.floats(0, 30),
     st.integers(0, 10**6),
 )
 def test_a_constant_added_to_all_scores_changes_nothing(kind, K, reject, per_row, constant, spread, seed):
@@ -280,7 +286,11 @@ def test_facts():
     costs = example(np.random.default_rng(9), 3, 4)
     for kind in KINDS:
         loss = GuessAverseLoss(kind)
-        assert loss.traits == ({JOINT, SOFTMAX_EDGES} if kind == "gll" else {JOINT}) and not loss.traits & {SEPARABLE, EXPONENTIAL} and loss.base == kind
+        assert (
+            loss.traits == ({JOINT, SOFTMAX_EDGES} if kind == "gll" else {JOINT})
+            and not loss.traits & {SEPARABLE, EXPONENTIAL}
+            and loss.base == kind
+        )
         assert loss.constant(costs) == 0 and not loss.floors(costs).any() and loss.floors(costs).shape == (4,)
     with pytest.raises(ValueError, match="'gel', 'gll', got 'glm'"):
         GuessAverseLoss("glm")
@@ -297,7 +307,12 @@ def test_a_decision_for_every_class_is_required(D):
 def test_gll_of_unit_costs_and_gel_of_symmetric_ones_have_a_link():
     y = np.arange(3)
     distance = np.abs(np.subtract.outer(y, y))
-    for table, link in ((1 - np.eye(3), "softmax"), (1 + 4 * np.eye(3), "softmax"), (5 * (1 - np.eye(3)), None), (distance, None)):
+    for table, link in (
+        (1 - np.eye(3), "softmax"),
+        (1 + 4 * np.eye(3), "softmax"),
+        (5 * (1 - np.eye(3)), None),
+        (distance, None),
+    ):
         costs = make_costs(table, y, np.ones(3))
         assert GuessAverseLoss("gll").link(costs.facts()) == link
         assert GuessAverseLoss("gel").link(costs.facts()) == "softmax2"
@@ -335,12 +350,16 @@ def test_softmax_link_and_temperature():
     for link in LINKS:
         np.testing.assert_array_equal(probabilities(link, scores, 1.0), probabilities(link, scores))
         np.testing.assert_array_equal(probabilities(link, scores, 2.5), probabilities(link, scores / 2.5))
-        np.testing.assert_allclose(np.exp(log_probabilities(link, scores, 2.5)), probabilities(link, scores / 2.5), rtol=1e-13)
+        np.testing.assert_allclose(
+            np.exp(log_probabilities(link, scores, 2.5)), probabilities(link, scores / 2.5), rtol=1e-13
+        )
     np.testing.assert_array_equal(scores, before)
 
 
 def test_exponential_of_the_kernel():
-    x = np.concatenate([np.linspace(LOWEST_EXPONENT, HIGHEST_EXPONENT, 20001), np.random.default_rng(11).normal(size=2000)])
+    x = np.concatenate(
+        [np.linspace(LOWEST_EXPONENT, HIGHEST_EXPONENT, 20001), np.random.default_rng(11).normal(size=2000)]
+    )
     found = np.array([exponential(v) for v in x])
     np.testing.assert_allclose(found, np.exp(x), rtol=3 * np.finfo(float).eps)
     assert exponential(0.0) == 1.0
@@ -350,8 +369,14 @@ def test_exponential_of_the_kernel():
 
 def test_logarithm_of_the_kernel():
     rng = np.random.default_rng(0)
-    x = np.concatenate([np.exp(rng.uniform(-700, 700, 3000)), 1 + rng.normal(0, 1e-3, 500), 1 + rng.normal(0, 1e-12, 500),
-                        [1.0, 0.5**0.5, 2.0**0.5, np.nextafter(0.5**0.5, 1.0), 2.0, 1e-300]])  # fmt: skip
+    x = np.concatenate(
+        [
+            np.exp(rng.uniform(-700, 700, 3000)),
+            1 + rng.normal(0, 1e-3, 500),
+            1 + rng.normal(0, 1e-12, 500),
+            [1.0, 0.5**0.5, 2.0**0.5, np.nextafter(0.5**0.5, 1.0), 2.0, 1e-300],
+        ]
+    )
     found = np.array([logarithm(v) for v in x])
     assert np.all(np.abs(found - np.log(x)) <= 2 * np.spacing(np.abs(np.log(x))))
     assert logarithm(1.0) == 0.0
@@ -381,7 +406,11 @@ def test_only_costs_that_are_far_apart_begin_elsewhere():
     for ratio, begins in ((1.0, False), (1e3, False), (FAR_APART, False), (1.1 * FAR_APART, True), (1e8, True)):
         table = np.array([[0, 1, 1], [1, 0, 1], [ratio, ratio, 0]])
         per_row = make_costs(table[label], np.arange(60), np.ones(60), label)
-        for costs in (make_costs(table, label, np.ones(60)).facts(), per_row.facts(), per_row._replace(per_row=True).facts()):
+        for costs in (
+            make_costs(table, label, np.ones(60)).facts(),
+            per_row.facts(),
+            per_row._replace(per_row=True).facts(),
+        ):
             start = GuessAverseLoss("gel").start(costs)
             assert (start is not None) == begins and GuessAverseLoss("gll").start(costs) is None
             assert log_ratio(costs) == (pytest.approx(np.log(ratio)) if begins else 0.0)

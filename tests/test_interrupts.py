@@ -134,8 +134,10 @@ def test_early_stopping_and_warm_starts(monkeypatch):
     with pytest.raises(KeyboardInterrupt, match="7 rounds"):
         warm.set_params(n_estimators=50).fit(X, y)
     monkeypatch.undo()
-    np.testing.assert_array_equal(warm.set_params(n_estimators=20).fit(X, y).decision_function(X),
-                                  REBELClassifier(n_estimators=20).fit(X, y).decision_function(X))
+    np.testing.assert_array_equal(
+        warm.set_params(n_estimators=20).fit(X, y).decision_function(X),
+        REBELClassifier(n_estimators=20).fit(X, y).decision_function(X),
+    )
 
 
 @pytest.mark.parametrize("keep_stages", [False, True])
@@ -187,9 +189,14 @@ def interrupt_when(monkeypatch, what, after=8):
 
 
 PHASES = [
-    ("plain members", None), ("plain members", 100.0), ("random members", None), ("gentle members", 100.0),
-    ("gentle members", None), ("variation 2", 100.0), ("last rounds", None),
-]  # fmt: skip
+    ("plain members", None),
+    ("plain members", 100.0),
+    ("random members", None),
+    ("gentle members", 100.0),
+    ("gentle members", None),
+    ("variation 2", 100.0),
+    ("last rounds", None),
+]
 
 
 KINDS = [cls.name for cls in (Plain, *CHALLENGERS)]
@@ -212,7 +219,11 @@ def test_a_pool_is_what_there_is(what, budget, monkeypatch, tmp_path):
     if 0 < at < len(KINDS):  # of this one at most the first fold's member was judged
         assert all(line["share"] == 0.0 for line in model.selection_ if line["variant"] == KINDS[at])
     assert np.mean(model.predict(X) == y) > 0.5
-    assert model.n_iter_ == max(line["n_rounds"] for line in model.selection_ if line["share"] > 0 and line["variant"] not in ("smooth", "logistic"))
+    assert model.n_iter_ == max(
+        line["n_rounds"]
+        for line in model.selection_
+        if line["share"] > 0 and line["variant"] not in ("smooth", "logistic")
+    )
     assert len(model.train_loss_) == model.n_iter_ + 1
     check_works(model, X, tmp_path)
 
@@ -383,18 +394,26 @@ except KeyboardInterrupt as stopped:
     print(np.mean(model.predict(X) == y))
 """
 MODELS = {
-    "MinRiskClassifier": ("minrisk.MinRiskClassifier(n_estimators=100_000, learning_rate=0.01, random_state=0)", 20_000),
-    "MinRiskClassifier, threads": ("minrisk.MinRiskClassifier(n_estimators=100_000, learning_rate=0.01, n_jobs=2, cv=4, pool=False)", 20_000),
+    "MinRiskClassifier": (
+        "minrisk.MinRiskClassifier(n_estimators=100_000, learning_rate=0.01, random_state=0)",
+        20_000,
+    ),
+    "MinRiskClassifier, threads": (
+        "minrisk.MinRiskClassifier(n_estimators=100_000, learning_rate=0.01, n_jobs=2, cv=4, pool=False)",
+        20_000,
+    ),
     "REBELClassifier": ("minrisk.REBELClassifier(n_estimators=100_000)", 20_000),
     "LocalizedSimilaritiesClassifier": ("minrisk.LocalizedSimilaritiesClassifier(n_estimators=100_000)", 1000),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", slow_after(1, MODELS))
 def test_a_process_keeps_what_it_has_learnt_and_ends_soon(name, tmp_path):
     model, n = MODELS[name]
     code = CHILD.format(model=model, n=n)
-    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "m")], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "m")], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
     assert process.stdout.readline() == "on the way\n"
     process.send_signal(signal.SIGINT)
     begun = time.monotonic()
@@ -423,7 +442,20 @@ main()
 
 def stopped_command(folder, out, *more, rounds=(60,), prelude=""):
     code = RUN.format(rounds=rounds, more=prelude)
-    process = start(sys.executable, "-c", code, "fit", str(folder / "train.csv"), "--target", "grade", "--out", str(out), "--n-jobs", "1", *more)
+    process = start(
+        sys.executable,
+        "-c",
+        code,
+        "fit",
+        str(folder / "train.csv"),
+        "--target",
+        "grade",
+        "--out",
+        str(out),
+        "--n-jobs",
+        "1",
+        *more,
+    )
     said = process.communicate(timeout=120)[1]
     return process.returncode, said
 
@@ -440,8 +472,13 @@ def test_the_command_writes_it_beside_the_model(method, tmp_path):
         f"minrisk: note: the fit was stopped; what it had learnt until then, {partial.n_iter_} rounds, was written as "
         f"{out}.partial\nminrisk: stopped.\n"
     )
-    done = subprocess.run([sys.executable, "-m", "minrisk", "evaluate", f"{out}.partial", str(tmp_path / "train.csv"), "--json"],
-                          capture_output=True, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "minrisk", "evaluate", f"{out}.partial", str(tmp_path / "train.csv"), "--json"],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -53,9 +53,12 @@ class Installed:
         self.home.mkdir()
         self.temporary.mkdir()
         self.environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | {
-            "PYTHONPATH": str(folder), "HOME": str(self.home), "XDG_CACHE_HOME": str(self.home / "cache"),
-            "TMPDIR": str(self.temporary), "PYTHONDONTWRITEBYTECODE": "1",
-        }  # fmt: skip
+            "PYTHONPATH": str(folder),
+            "HOME": str(self.home),
+            "XDG_CACHE_HOME": str(self.home / "cache"),
+            "TMPDIR": str(self.temporary),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
 
     def close_package(self):
         (self.folder / "minrisk" / "_kernels" / "__pycache__").touch()  # where a folder would have to be
@@ -66,9 +69,13 @@ class Installed:
 
     def start(self, code=CALL, **environment):
         return subprocess.Popen(
-            [sys.executable, "-c", code], cwd=self.folder, env=self.environment | environment, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            [sys.executable, "-c", code],
+            cwd=self.folder,
+            env=self.environment | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def call(self, code=CALL, **environment):
         """How many kernels were compiled, where they are kept, and what was said."""
@@ -146,8 +153,10 @@ def test_a_folder_that_can_only_be_read_is_read(installed):
     """An image in which a superuser compiled, run by somebody else."""
     beside = installed.folder / "minrisk" / "_kernels" / "__pycache__"
     assert installed.call()[:2] == (1, str(beside))
-    closed = "from minrisk._kernels import _cache\nwrite = _cache._can_write\n" \
-             "_cache._can_write = lambda folder: folder.name != '__pycache__' and write(folder)\n"
+    closed = (
+        "from minrisk._kernels import _cache\nwrite = _cache._can_write\n"
+        "_cache._can_write = lambda folder: folder.name != '__pycache__' and write(folder)\n"
+    )
     n, folder, said = installed.call(closed + CALL)
     assert n == 0 and folder != str(beside) and said == ""
 
@@ -183,10 +192,16 @@ def damage(path, how):
     elif how == "link to nowhere":
         path.symlink_to("nowhere")
     elif how != "gone":
-        path.write_bytes({
-            "empty": b"", "cut": content[: len(content) // 2], "longer": content + b"\0", "zeros": bytes(len(content)),
-            "one bit": content[:50] + bytes([content[50] ^ 1]) + content[51:], "text": b"something else\n" * 10,
-        }[how])  # fmt: skip
+        path.write_bytes(
+            {
+                "empty": b"",
+                "cut": content[: len(content) // 2],
+                "longer": content + b"\0",
+                "zeros": bytes(len(content)),
+                "one bit": content[:50] + bytes([content[50] ^ 1]) + content[51:],
+                "text": b"something else\n" * 10,
+            }[how]
+        )
 
 
 WAYS = ["empty", "cut", "longer", "zeros", "one bit", "text", "folder", "pipe", "link to nowhere", "gone"]
@@ -261,8 +276,9 @@ def test_any_bit_that_is_wrong_is_found(tmp_path):
 
 
 FULL = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
-VANISHED = CALL.replace("from minrisk._kernels.binning", "import shutil\nshutil.rmtree(writable_folder())\n"
-                                                         "from minrisk._kernels.binning")  # fmt: skip
+VANISHED = CALL.replace(
+    "from minrisk._kernels.binning", "import shutil\nshutil.rmtree(writable_folder())\nfrom minrisk._kernels.binning"
+)
 
 
 @needs_posix
@@ -316,7 +332,12 @@ def test_what_another_user_can_have_written_is_not_read(tmp_path, where, how):
     assert _cache._can_write(folder)
     files = _cache._Files(folder, "name", ("origin",))
     files.save(KEY, DATA)
-    places = {"above": [folder.parents[1]], "given": [folder.parent], "below": [folder], "files": list(folder.iterdir())}
+    places = {
+        "above": [folder.parents[1]],
+        "given": [folder.parent],
+        "below": [folder],
+        "files": list(folder.iterdir()),
+    }
     for path in places[where]:
         hand_over(path, how)
     with pytest.raises(ValueError, match="another user can have written a file"):

@@ -109,7 +109,7 @@ def test_predictions_have_the_dtype_of_the_classes(data, tmp_path, algorithm, ki
         (np.array([0, 1]), (0, 1, "clerk"), object, [0, 1, "clerk"]),
         (np.array(["a", "b"]), ("a", "b", 7), object, ["a", "b", 7]),
     ],
-)  # fmt: skip
+)
 def test_decisions_have_the_smallest_dtype_that_holds_all(classes, decisions, dtype, expected):
     found = label_array(decisions, classes)
     assert found.dtype == np.dtype(dtype) and found.tolist() == expected
@@ -142,7 +142,12 @@ def test_default_names_of_decisions_that_are_no_class():
     assert costs.with_reject(costs.uniform(["a", "b"]), 0.1).decisions == ("a", "b", "refer")
     assert costs.with_reject(costs.uniform([0, 1]), 0.1, "refer").decisions == (0, 1, -1)
     assert costs.with_reject(costs.uniform([0, 1]), 0.1, "clerk").decisions == (0, 1, "clerk")
-    assert costs.with_reject(costs.with_reject(costs.uniform([0, 1]), 0.1), 0.2, "clerk").decisions == (0, 1, -1, "clerk")
+    assert costs.with_reject(costs.with_reject(costs.uniform([0, 1]), 0.1), 0.2, "clerk").decisions == (
+        0,
+        1,
+        -1,
+        "clerk",
+    )
     for again in ("refer", -1, None):
         with pytest.raises(ValueError, match="label must be new among the decisions"):
             costs.with_reject(costs.with_reject(costs.uniform([0, 1]), 0.1), 0.2, again)
@@ -299,8 +304,12 @@ def test_rows_of_a_class_that_training_lacked_cost_what_was_stated(data, tmp_pat
     late[0] = 3
     frame = CostMatrix(FOUR, range(4)).to_frame()
     frame.to_csv(tmp_path / "c.csv")
-    cost = {"matrix": CostMatrix(FOUR, range(4)), "frame": frame.loc[[3, 1, 0, 2], [2, 3, 0, 1]], "file": tmp_path / "c.csv",
-            "dict": {i: dict(enumerate(row)) for i, row in enumerate(FOUR)}}[form]  # fmt: skip
+    cost = {
+        "matrix": CostMatrix(FOUR, range(4)),
+        "frame": frame.loc[[3, 1, 0, 2], [2, 3, 0, 1]],
+        "file": tmp_path / "c.csv",
+        "dict": {i: dict(enumerate(row)) for i, row in enumerate(FOUR)},
+    }[form]
     model = quick(algorithm, cost).fit(X[1:], y[1:])
     assert model.cost_ == CostMatrix(FOUR[:3, :3], range(3)) and model.decisions_.tolist() == [0, 1, 2]
     decided = model.predict(X)
@@ -334,8 +343,14 @@ def test_cross_validation_with_a_class_of_one_row(data):
             search = GridSearchCV(model, {"n_estimators": [3, 5]}, cv=3, error_score="raise").fit(X, y)
             scores = cross_validate(model, X, y, cv=3, error_score="raise")["test_score"]
             curve = learning_curve(model, X, y, cv=3, error_score="raise", train_sizes=[0.5, 1.0])[2]
-        assert np.isfinite(search.cv_results_["mean_test_score"]).all() and np.isfinite(scores).all() and np.isfinite(curve).all()
-    free = CostMatrix([[0, 0, 0, 9], [0, 0, 0, 9], [1, 1, 0, 9], [5, 5, 5, 0]], range(4))  # without 3 some rows are all zero
+        assert (
+            np.isfinite(search.cv_results_["mean_test_score"]).all()
+            and np.isfinite(scores).all()
+            and np.isfinite(curve).all()
+        )
+    free = CostMatrix(
+        [[0, 0, 0, 9], [0, 0, 0, 9], [1, 1, 0, 9], [5, 5, 5, 0]], range(4)
+    )  # without 3 some rows are all zero
     for train in (y < 3, (y == 0) | (y == 2)):
         rare = quick(MinRiskClassifier, free).fit(X[train], y[train])
         assert rare.score(X, y) == pytest.approx(1 - free.values[y, rare.predict(X)].mean())
@@ -380,7 +395,13 @@ def metas(base, X, y):
     yield lambda: AdaBoostClassifier(base, n_estimators=2, random_state=0).fit(X, y).predict(X)
     yield lambda: MultiOutputClassifier(base).fit(X, np.c_[y, y]).predict(X)
     yield lambda: make_pipeline(StandardScaler(), base).fit(X, y).predict(X)
-    yield lambda: GridSearchCV(base, {"n_estimators": [3]}, cv=3, error_score="raise").fit(X, y).cv_results_["mean_test_score"]
+    yield (
+        lambda: (
+            GridSearchCV(base, {"n_estimators": [3]}, cv=3, error_score="raise")
+            .fit(X, y)
+            .cv_results_["mean_test_score"]
+        )
+    )
     yield lambda: learning_curve(base, X, y, cv=3, error_score="raise", train_sizes=[0.5, 1.0])[2]
 
 
@@ -400,10 +421,21 @@ def test_meta_estimators_take_labelled_costs(data, tmp_path, algorithm, form):
             np.testing.assert_array_equal(labelled(), positional())
 
 
-@pytest.mark.parametrize("labels", [
-    [1, 2, 3], [10, 20, 30], [5, 10, 15], [9, 10, 11], [-2, -1, 0], [-10, -9, 100], [0.5, 2.5, 11.5], [np.int8(5), 10, 99],
-    ["1", "2", "3"], ["01", "02", "10"],
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [1, 2, 3],
+        [10, 20, 30],
+        [5, 10, 15],
+        [9, 10, 11],
+        [-2, -1, 0],
+        [-10, -9, 100],
+        [0.5, 2.5, 11.5],
+        [np.int8(5), 10, 99],
+        ["1", "2", "3"],
+        ["01", "02", "10"],
+    ],
+)
 def test_numbered_classes_of_labels_that_look_like_numbers(data, labels):
     X, code = data
     y = np.array(labels)[code]
@@ -440,12 +472,16 @@ def test_an_order_that_depends_on_how_labels_are_written_is_refused(data, labels
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_fewer_numbers_than_labels_are_refused(data, algorithm):
     X, code = data
-    with pytest.raises(ValueError, match=r"y holds the classes \[0, 1\], as if a meta-estimator .* which are more: pass"):
+    with pytest.raises(
+        ValueError, match=r"y holds the classes \[0, 1\], as if a meta-estimator .* which are more: pass"
+    ):
         OneVsRestClassifier(quick(algorithm, NAMED)).fit(X, NAMES[code])
     kept = code != 1  # a fold that lacks a class: 0 and 2 of three
     with pytest.raises(ValueError, match=r"CostMatrix\(table, classes=range\(3\)\)"):
         quick(algorithm, NAMED).fit(X[kept], code[kept])
-    said = quick(algorithm, CostMatrix(SORTED, classes=range(3))).fit(X[kept], code[kept])  # what the message says to write
+    said = quick(algorithm, CostMatrix(SORTED, classes=range(3))).fit(
+        X[kept], code[kept]
+    )  # what the message says to write
     assert said.cost_.values.tolist() == SORTED[np.ix_([0, 2], [0, 2])].tolist()
 
 
@@ -478,7 +514,10 @@ def test_prices_go_by_the_labels_of_a_series():
     assert costs.with_reject(cost, pd.Series(prices).astype("Float64")) == by_label
     assert costs.with_reject(cost, pd.Series([0.5, 0.1])) == by_label  # merely numbered: by position
     assert costs.with_reject(costs.uniform([1, 0]), pd.Series([0.1, 0.5])).values[:, -1].tolist() == [0.5, 0.1]
-    assert costs.with_reject(costs.uniform([1, 2]), pd.Series({"2": 0.1, "1": 0.5})).values[:, -1].tolist() == [0.5, 0.1]
+    assert costs.with_reject(costs.uniform([1, 2]), pd.Series({"2": 0.1, "1": 0.5})).values[:, -1].tolist() == [
+        0.5,
+        0.1,
+    ]
     assert costs.with_reject(costs.uniform(2), pd.Series([0.5, 0.1])).values[:, -1].tolist() == [0.5, 0.1]
     for wrong in (pd.Series({"a": 1.0}), pd.Series({"a": 1.0, "b": 2.0, "c": 3.0}), pd.Series({"a": 1.0, "c": 2.0})):
         with pytest.raises(ValueError, match="price must have one entry per class"):
@@ -491,8 +530,10 @@ def test_prices_go_by_the_labels_of_a_series():
 
 def test_frames_with_several_levels_of_labels_are_refused():
     levels = pd.MultiIndex.from_product([["cost"], ["a", "b"]])
-    for frame in (pd.DataFrame([[0, 1], [1, 0]], index=["a", "b"], columns=levels),
-                  pd.DataFrame([[0, 1], [1, 0]], index=levels, columns=["a", "b"])):  # fmt: skip
+    for frame in (
+        pd.DataFrame([[0, 1], [1, 0]], index=["a", "b"], columns=levels),
+        pd.DataFrame([[0, 1], [1, 0]], index=levels, columns=["a", "b"]),
+    ):
         with pytest.raises(ValueError, match=r"got a MultiIndex of 2 levels: keep one of them, .* cost.droplevel\(0"):
             costs.as_cost(frame, ["a", "b"])
     rows = pd.DataFrame([[0, 1], [1, 0], [0, 2]], columns=levels)
@@ -515,7 +556,10 @@ def test_other_tables_bring_the_names_of_their_columns(data, library):
     if library == "polars":
         unnamed = module.DataFrame(np.array([[0.0, 1.0], [5.0, 0.0]]))
         assert costs.as_cost(unnamed, ["a", "b"]).values.tolist() == [[0, 1], [5, 0]]
-        assert costs.with_reject(costs.uniform(["b", "a"]), module.Series([0.5, 0.1])).values[:, -1].tolist() == [0.5, 0.1]
+        assert costs.with_reject(costs.uniform(["b", "a"]), module.Series([0.5, 0.1])).values[:, -1].tolist() == [
+            0.5,
+            0.1,
+        ]
 
 
 def test_labels_as_an_index_or_a_series():
@@ -533,7 +577,11 @@ def test_labels_as_an_index_or_a_series():
 def stated(draw):
     """Labelled costs of 2 to 6 classes with up to two further decisions, and classes of which rows are there."""
     k, more = draw(st.integers(2, 6)), draw(st.integers(0, 2))
-    labels = draw(st.sampled_from([list(range(-2, k - 2)), [f"{i + 7}" for i in range(k)], list("fedcba")[:k], [10.0 * i for i in range(k)]]))
+    labels = draw(
+        st.sampled_from(
+            [list(range(-2, k - 2)), [f"{i + 7}" for i in range(k)], list("fedcba")[:k], [10.0 * i for i in range(k)]]
+        )
+    )
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     values = np.c_[rng.integers(1, 9, (k, k)) * (1 - np.eye(k)), rng.integers(1, 9, (k, more))]
     order = rng.permutation(k)
@@ -589,16 +637,35 @@ def test_numbered_classes_mean_the_sorted_labels_or_are_refused(case):
 LONG, OPEN = "x" * 1001, [[0, 1, 0.5], [1, 0, 0.5]]
 
 
-@pytest.mark.parametrize(("classes", "cost", "said"), [
-    ([LONG, "b"], None, r"the classes of y must be .* of 1001 letters, .*: shorten it\.$"),
-    (np.array([LONG, "b"], dtype=object), None, r"the classes of y must be .*: shorten it\.$"),
-    (["a", "b"], CostMatrix(OPEN, ["a", "b"], ["a", "b", LONG]), r"the decisions of cost must be .*: shorten it\.$"),
-    (["a", "b"], CostMatrix(1 - np.eye(3), ["a", "b", LONG]), r"the classes of cost must be .*: shorten it\.$"),
-    ([0, 1], CostMatrix(OPEN, [0, 1], [0, 1, 2**70]), r"the decisions of cost must be .*got 1180591620717411303424 of type int"),
-    ([0, 1], CostMatrix(OPEN, [0, 1], [0, 1, np.inf]), r"the decisions of cost must be .*got inf of type float"),
-    ([0, 1], CostMatrix(OPEN, [0, 1], [0, 1, ("ask", "wait")]), r"the decisions of cost must be .*got \('ask', 'wait'\) of type tuple"),
-    (np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"), OPEN, r"the decisions of cost must be .*got .* of type datetime64"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("classes", "cost", "said"),
+    [
+        ([LONG, "b"], None, r"the classes of y must be .* of 1001 letters, .*: shorten it\.$"),
+        (np.array([LONG, "b"], dtype=object), None, r"the classes of y must be .*: shorten it\.$"),
+        (
+            ["a", "b"],
+            CostMatrix(OPEN, ["a", "b"], ["a", "b", LONG]),
+            r"the decisions of cost must be .*: shorten it\.$",
+        ),
+        (["a", "b"], CostMatrix(1 - np.eye(3), ["a", "b", LONG]), r"the classes of cost must be .*: shorten it\.$"),
+        (
+            [0, 1],
+            CostMatrix(OPEN, [0, 1], [0, 1, 2**70]),
+            r"the decisions of cost must be .*got 1180591620717411303424 of type int",
+        ),
+        ([0, 1], CostMatrix(OPEN, [0, 1], [0, 1, np.inf]), r"the decisions of cost must be .*got inf of type float"),
+        (
+            [0, 1],
+            CostMatrix(OPEN, [0, 1], [0, 1, ("ask", "wait")]),
+            r"the decisions of cost must be .*got \('ask', 'wait'\) of type tuple",
+        ),
+        (
+            np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"),
+            OPEN,
+            r"the decisions of cost must be .*got .* of type datetime64",
+        ),
+    ],
+)
 def test_labels_that_a_file_cannot_keep_are_refused_by_fit(classes, cost, said):
     """Before the rounds, and not by `save`."""
     y = np.array([*classes], dtype=getattr(classes, "dtype", None))[np.arange(40) % 2]
@@ -609,7 +676,9 @@ def test_labels_that_a_file_cannot_keep_are_refused_by_fit(classes, cost, said):
 def test_labels_of_costs_per_row_that_a_file_cannot_keep_are_refused_by_fit():
     cost = pd.DataFrame(np.ones((40, 3)), columns=["a", "b", LONG])
     with pytest.raises(ValueError, match="the decisions of cost must be"):
-        REBELClassifier(n_estimators=2).fit(np.arange(40.0)[:, None], np.array(["a", "b"])[np.arange(40) % 2], cost=cost)
+        REBELClassifier(n_estimators=2).fit(
+            np.arange(40.0)[:, None], np.array(["a", "b"])[np.arange(40) % 2], cost=cost
+        )
 
 
 def test_labels_as_long_as_a_file_keeps_them(tmp_path):

@@ -59,7 +59,9 @@ def test_stumps_on_uci_sets(role):
 
 def test_stumps_trained_again():
     setting = rebel_uci.ROLES["constant each round"]
-    same_digits("rebel_uci_refit_trials", [rebel_uci.errors("glass", 0, setting, 1, refit=True)], "data", "seed", *setting)
+    same_digits(
+        "rebel_uci_refit_trials", [rebel_uci.errors("glass", 0, setting, 1, refit=True)], "data", "seed", *setting
+    )
 
 
 @pytest.mark.parametrize("method", [method for method in baselines.methods(6) if not method.startswith("CW-Boost")])
@@ -123,15 +125,22 @@ def similarities():
     options = {"n_jobs": 1, "n_candidates": None, "n_neighbors": None}
     yield from localized_similarities.spirals(options, range(1))
     yield from localized_similarities.figure8(options, ["glass"], [], range(1))
-    yield from localized_similarities.figure9(options, ["glass"], ["similarity", "sign", "chosen", "svm", "network"], range(1))
+    yield from localized_similarities.figure9(
+        options, ["glass"], ["similarity", "sign", "chosen", "svm", "network"], range(1)
+    )
 
 
-@pytest.mark.parametrize(("figure", "name", "method"), [
-    ("spiral", "1/5", "similarity"),
-    *(("8", "glass", method) for method in ("similarity", "similarity, 200 rounds", "one-point", "one-point, sign",
-                                            "stumps", "trees")),
-    *(("9", "glass", method) for method in ("similarity", "sign", "chosen", "svm", "network")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("figure", "name", "method"),
+    [
+        ("spiral", "1/5", "similarity"),
+        *(
+            ("8", "glass", method)
+            for method in ("similarity", "similarity, 200 rounds", "one-point", "one-point, sign", "stumps", "trees")
+        ),
+        *(("9", "glass", method) for method in ("similarity", "sign", "chosen", "svm", "network")),
+    ],
+)
 def test_similarities(figure, name, method):
     (trial,) = [trial for *names, _, trial in similarities() if names == [figure, name, method]]
     ours = method.startswith(("similarity", "sign", "one-point", "chosen"))
@@ -153,11 +162,17 @@ def test_table_5(method):
     same_digits("stagewise_trials", [stagewise.run(trial)], *stagewise.Trial._fields)
 
 
-@pytest.mark.parametrize("trial", [
-    stagewise.Trial("iris", "exponential", nu=0.1), stagewise.Trial("iris", "logistic", eta=1.0),
-    stagewise.Trial("letter", "exponential", classes=4), stagewise.Trial("iris", "multiboost", nu=5e-3),
-    stagewise.Trial("iris", "multiboost_l2", nu=1e-3), stagewise.Trial("iris", "exponential_l2", nu=0.1),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "trial",
+    [
+        stagewise.Trial("iris", "exponential", nu=0.1),
+        stagewise.Trial("iris", "logistic", eta=1.0),
+        stagewise.Trial("letter", "exponential", classes=4),
+        stagewise.Trial("iris", "multiboost", nu=5e-3),
+        stagewise.Trial("iris", "multiboost_l2", nu=1e-3),
+        stagewise.Trial("iris", "exponential_l2", nu=0.1),
+    ],
+)
 def test_tables_1_to_4(trial):
     same_digits("stagewise_trials", [stagewise.run(trial)], *stagewise.Trial._fields)
 
@@ -181,7 +196,10 @@ def test_paths():
     rows = []
     for loss in ("exponential", "logistic"):
         losses = stagewise_paths.stepped(F, y, loss)[1]
-        rows += [{"loss": loss, "bound": bound, "loss_of_steps": losses[round(100 * bound)]} for bound in stagewise_paths.BOUNDS]
+        rows += [
+            {"loss": loss, "bound": bound, "loss_of_steps": losses[round(100 * bound)]}
+            for bound in stagewise_paths.BOUNDS
+        ]
     same_digits("stagewise_paths", rows, "loss", "bound")
 
 
@@ -214,6 +232,7 @@ def test_costs(fresh, monkeypatch):
 # -- all of them -------------------------------------------------------------------------------------------------------
 def typed(rows):
     """Numbers and truth values as the benchmark had them."""
+
     def value(text):
         try:
             return ast.literal_eval(text)
@@ -223,19 +242,28 @@ def typed(rows):
     return [{column: value(text) for column, text in row.items()} for row in rows]
 
 
-@pytest.mark.parametrize(("name", "again"), [
-    ("baselines", lambda: baselines.summary(common.kept("baselines_trials"))),
-    ("baselines_refit", lambda: baselines.summary_of_both(common.kept("baselines_refit_trials"))),
-    ("guess_averse", lambda: guess_averse.summary(common.kept("guess_averse_trials"))),
-    ("guess_averse_beyond", guess_averse.beyond),
-    ("guess_averse_tests", lambda: guess_averse.strongest(common.kept("guess_averse_trials"))),
-    ("localized_similarities", lambda: localized_similarities.summary(common.kept("localized_similarities_trials"))),
-    ("piboost_tests", piboost.tests),
-    ("rebel_synthetic", lambda: rebel_synthetic.summary(typed(common.kept("rebel_synthetic_trials")))),
-    *((f"rebel_uci{end}", lambda end=end: rebel_uci.summary(typed(common.kept(f"rebel_uci{end}_trials"))))
-      for end in ("", "_mnist", "_refit")),
-    ("stagewise", stagewise.summary), ("stagewise_tests", lambda: stagewise.signed_ranks(stagewise.summary())),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "again"),
+    [
+        ("baselines", lambda: baselines.summary(common.kept("baselines_trials"))),
+        ("baselines_refit", lambda: baselines.summary_of_both(common.kept("baselines_refit_trials"))),
+        ("guess_averse", lambda: guess_averse.summary(common.kept("guess_averse_trials"))),
+        ("guess_averse_beyond", guess_averse.beyond),
+        ("guess_averse_tests", lambda: guess_averse.strongest(common.kept("guess_averse_trials"))),
+        (
+            "localized_similarities",
+            lambda: localized_similarities.summary(common.kept("localized_similarities_trials")),
+        ),
+        ("piboost_tests", piboost.tests),
+        ("rebel_synthetic", lambda: rebel_synthetic.summary(typed(common.kept("rebel_synthetic_trials")))),
+        *(
+            (f"rebel_uci{end}", lambda end=end: rebel_uci.summary(typed(common.kept(f"rebel_uci{end}_trials"))))
+            for end in ("", "_mnist", "_refit")
+        ),
+        ("stagewise", stagewise.summary),
+        ("stagewise_tests", lambda: stagewise.signed_ranks(stagewise.summary())),
+    ],
+)
 def test_means_are_of_the_landed_fits(name, again):
     found, landed = again(), common.lines_of(LANDED / f"{name}.csv")
     assert len(found) == len(landed)

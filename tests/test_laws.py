@@ -71,9 +71,7 @@ MAKERS = {
     "adaboost-mo random": lambda **k: AdaBoostMOClassifier(
         **{**FEW, "code": "random", "response": "sign", "random_state": 0, **k}
     ),
-    "adaboost-mo hamming": lambda **k: AdaBoostMOClassifier(
-        **{**FEW, "decoding": "hamming", "random_state": 0, **k}
-    ),
+    "adaboost-mo hamming": lambda **k: AdaBoostMOClassifier(**{**FEW, "decoding": "hamming", "random_state": 0, **k}),
     "adaboost-mo own": lambda **k: AdaBoostMOClassifier(**{**FEW, "response": "own", "random_state": 0, **k}),
     "adaboost-mo own trees": lambda **k: AdaBoostMOClassifier(
         **{**FEW, "response": "own", "code": "one-vs-all", "max_depth": 2, **k}
@@ -95,10 +93,27 @@ NAMES = sorted(MAKERS)
 CORRECTIVE = ("gradboost", "multiboost", "structboost")  # change earlier rounds: no learning rate
 NEED_A_MATRIX = ("badacost", "mcboost mc")
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
-SIZED = ("mcboost gll", "mcboost codewords", "mcboost gamma-phi", "aoso-logitboost", "gradboost", "gradboost linf", "structboost")
+SIZED = (
+    "mcboost gll",
+    "mcboost codewords",
+    "mcboost gamma-phi",
+    "aoso-logitboost",
+    "gradboost",
+    "gradboost linf",
+    "structboost",
+)
 VOTES = ("adaboost mh sign", "adaboost-mo hamming", "adaboost-mo own", "adaboost-mo own trees")  # of -1 and +1
-COLOURED = ("adaboost-ecc", "adaboost-ecc max-cut", "adaboost-mo random")  # classes are divided by their numbers, drawn or the first
-SEEN_TO = {"multiboost": 1e-3, "multiboost constraint": 1e-3, "multiboost exponential": 1e-3, "mcboost mc": 1e-6}  # of what losses see of scores
+COLOURED = (
+    "adaboost-ecc",
+    "adaboost-ecc max-cut",
+    "adaboost-mo random",
+)  # classes are divided by their numbers, drawn or the first
+SEEN_TO = {
+    "multiboost": 1e-3,
+    "multiboost constraint": 1e-3,
+    "multiboost exponential": 1e-3,
+    "mcboost mc": 1e-6,
+}  # of what losses see of scores
 MINMAX = 1.7e308
 
 
@@ -112,7 +127,10 @@ def law(names=NAMES):
 
     def decorate(test):
         tried = settings(
-            max_examples=max(2, CASES // 100), deadline=None, derandomize=CASES <= 200, database=None,
+            max_examples=max(2, CASES // 100),
+            deadline=None,
+            derandomize=CASES <= 200,
+            database=None,
             suppress_health_check=list(HealthCheck),
         )(given(seed=st.integers(0, 2**32 - 1))(test))
         return pytest.mark.parametrize("name", names)(tried)
@@ -155,7 +173,9 @@ def towns(seed, K):
     rng, _, y, cost = problem(seed, K)
     town = np.where(rng.random(len(y)) < 0.7, 2 * (y % 8) + rng.integers(0, 2, len(y)), rng.integers(0, 16, len(y)))
     town[:16] = np.arange(16)
-    X = pd.DataFrame({"town": pd.Categorical([f"t{k}" for k in town]), "size": np.round(rng.normal(size=len(y)) + y % 3)})
+    X = pd.DataFrame(
+        {"town": pd.Categorical([f"t{k}" for k in town]), "size": np.round(rng.normal(size=len(y)) + y % 3)}
+    )
     X.loc[rng.random(len(y)) < 0.1, "size"] = np.nan
     return rng, X, y, cost
 
@@ -248,8 +268,10 @@ def test_what_is_shown_of_costs_near_the_end_of_float64_is_finite(name, seed):
                 models.append(fit(name, X, y, table, **options, **scaled(name, largest)))
                 models[-1].set_params(n_estimators=6).fit(X, y)
             for model in models:
-                shown = [getattr(model, f"{curve}_", None) for curve in (
-                    "train_loss", "train_risk", "validation_risk", "validation_loss")]
+                shown = [
+                    getattr(model, f"{curve}_", None)
+                    for curve in ("train_loss", "train_risk", "validation_risk", "validation_loss")
+                ]
                 shown += [tried[risk] for tried in getattr(model, "selection_", ()) for risk in ("risk", "pooled_risk")]
                 assert all(np.isfinite(numbers).all() for numbers in shown if numbers is not None)
                 assert np.isfinite(model.score(X, y, cost=table[y]))
@@ -335,8 +357,9 @@ def test_a_class_of_weight_0_is_not_there(name, seed):
         np.testing.assert_array_equal(other.classes_, own.classes_)
         np.testing.assert_array_equal(other.decision_function(X), own.decision_function(X))
         assert other.score(X, y) == own.score(X, y)
-    assert others[2].score(*more) == pytest.approx(1 - judged[np.arange(len(judged)), np.searchsorted(
-        labels, others[2].predict(more[0]))].mean())
+    assert others[2].score(*more) == pytest.approx(
+        1 - judged[np.arange(len(judged)), np.searchsorted(labels, others[2].predict(more[0]))].mean()
+    )
     bare, other = fit(name, X, y), fit(name, *more, weight=np.sign(weight))
     np.testing.assert_array_equal(other.decision_function(X), bare.decision_function(X))
     if hasattr(bare, "predict_proba"):
@@ -594,7 +617,9 @@ def test_early_stopping_is_no_dearer_than_the_best_constant_where_few_rare_rows_
     y = (rng.random(4000) < 0.1).astype(int)
     X = rng.normal(size=(4000, 5))
     X[:, 0] += 1.2 * y
-    model = MAKERS[name](cost=C, early_stopping=True, random_state=1).set_params(n_estimators=40).fit(X[:1000], y[:1000])
+    model = (
+        MAKERS[name](cost=C, early_stopping=True, random_state=1).set_params(n_estimators=40).fit(X[:1000], y[:1000])
+    )
     assert expected_cost(y[1000:], model.predict(X[1000:]), C) <= 1.05 * best_constant_cost(y[1000:], C)
     assert model.n_iter_ > 0 or len(model.validation_risk_) > 1 or model.validation_risk_[0] == 0
 
@@ -605,7 +630,9 @@ def test_early_stopping_is_no_dearer_than_the_best_constant_where_few_rare_rows_
 def test_nothing_to_learn_gives_the_cheapest_constant(name, features):
     y = np.repeat([0, 1, 2], [12, 60, 12])
     X = {
-        "constant": np.zeros((84, 2)), "missing": np.full((84, 2), np.nan), "useless": np.tile([[0.0], [1.0]], (42, 1)),
+        "constant": np.zeros((84, 2)),
+        "missing": np.full((84, 2), np.nan),
+        "useless": np.tile([[0.0], [1.0]], (42, 1)),
         "random": np.random.default_rng(0).integers(0, 2, (84, 1)).astype(float),
     }[features]
     for cost in (None, np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0.0]]), np.array([[0, 20, 20], [1, 0, 1], [1, 1, 0.0]])):
@@ -692,11 +719,16 @@ def test_costs_that_are_far_apart_hide_no_feature(surrogate, dear, ratio):
     for features in (X, new):
         features[:, 0] = 5 * y + 0.1 * features[:, 1]
     r = ratio
-    cost = np.array({
-        "row 2": [[0, 1, 1], [1, 0, 1], [r, r, 0]], "row 0": [[0, r, r], [1, 0, 1], [1, 1, 0]],
-        "cell": [[0, 1, 1], [1, 0, 1], [r, 1, 0]], "cycle": [[0, 1, r], [1, 0, 1], [1, r, 0]],
-        "two rows": [[0, r, r], [r, 0, r], [1, 1, 0]], "per row": [[0, 1, 1], [1, 0, 1], [r, r, 0]],
-    }[dear])
+    cost = np.array(
+        {
+            "row 2": [[0, 1, 1], [1, 0, 1], [r, r, 0]],
+            "row 0": [[0, r, r], [1, 0, 1], [1, 1, 0]],
+            "cell": [[0, 1, 1], [1, 0, 1], [r, 1, 0]],
+            "cycle": [[0, 1, r], [1, 0, 1], [1, r, 0]],
+            "two rows": [[0, r, r], [r, 0, r], [1, 1, 0]],
+            "per row": [[0, 1, 1], [1, 0, 1], [r, r, 0]],
+        }[dear]
+    )
     model = MinRiskClassifier(cost, surrogate=surrogate, random_state=0)
     model.fit(X, y, cost=cost[y] * np.random.default_rng(2).uniform(0.5, 2.0, (300, 1)) if dear == "per row" else None)
     assert np.mean(model.predict(new) == y) >= (0.996 if ratio < 1e8 else 0.99)  # a row may stand at the edge

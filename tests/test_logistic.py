@@ -51,7 +51,9 @@ def twin(Z, y, weight, K, penalty):
     """scikit-learn's regression with half a row of each class at the mean of all rows; its log-probabilities."""
     Z_all, y_all = np.concatenate([Z, np.zeros((K, Z.shape[1]))]), np.concatenate([y, np.arange(K)])
     w = np.concatenate([weight, np.full(K, 0.5)])
-    model = LogisticRegression(C=1.0 / (penalty * w.sum()), tol=1e-10, max_iter=20_000).fit(Z_all, y_all, sample_weight=w)
+    model = LogisticRegression(C=1.0 / (penalty * w.sum()), tol=1e-10, max_iter=20_000).fit(
+        Z_all, y_all, sample_weight=w
+    )
     return model.predict_log_proba(Z)
 
 
@@ -86,7 +88,9 @@ def test_it_is_the_regression_of_scikit_learn(K, rare):
     for penalty in (0.3, 1e-2, 1e-3):
         along, intercept, _ = regression.solved(penalty, along, intercept, 1e-7)
         found = log_softmax(Z @ np.concatenate(design.coefficients(along)) + intercept)
-        np.testing.assert_allclose(found, twin(Z, y, weight, K, penalty if K > 2 else penalty / 2), atol=1e-5, rtol=1e-5)
+        np.testing.assert_allclose(
+            found, twin(Z, y, weight, K, penalty if K > 2 else penalty / 2), atol=1e-5, rtol=1e-5
+        )
 
 
 def test_a_fold_is_left_out():
@@ -169,7 +173,11 @@ def test_trees_are_balanced(n_leaves):
 @pytest.mark.parametrize(("n_bins", "most"), [(1, 8), (2, 8), (8, 8), (9, 8), (256, 16), (256, 2)])
 def test_leaves_are_few(n_bins, most, missing):
     ends = leaf_ends(n_bins, missing, most)
-    assert len(ends) + 1 <= max(most, 1 + missing) and np.all(np.diff(ends) > 0) and np.all(ends < n_bins - 1 + (n_bins == 1))
+    assert (
+        len(ends) + 1 <= max(most, 1 + missing)
+        and np.all(np.diff(ends) > 0)
+        and np.all(ends < n_bins - 1 + (n_bins == 1))
+    )
     assert len(ends) + 1 == min(n_bins, most)
     if missing and n_bins > 1:
         assert ends[0] == 0
@@ -194,7 +202,9 @@ def test_columns_are_values_and_ranks():
     assert np.corrcoef(x[inner], value[inner])[0, 1] > 0.995 and np.abs(value).max() < 3.5
 
 
-@pytest.mark.parametrize("x", [[5.0] * 8, [np.nan] * 8, [0.0, 1.0] * 4, [1e308, -1e308] * 4, [0.0, 1.0, np.nan, 1.0] * 2])
+@pytest.mark.parametrize(
+    "x", [[5.0] * 8, [np.nan] * 8, [0.0, 1.0] * 4, [1e308, -1e308] * 4, [0.0, 1.0, np.nan, 1.0] * 2]
+)
 def test_columns_of_few_values(x):
     x = np.array(x)
     columns = task_of(x[:, None], np.arange(8, dtype=np.int32) % 2).table.columns
@@ -228,7 +238,9 @@ def test_trees_are_the_regression():
     np.testing.assert_allclose(walked(made, X), expected, atol=1e-10)
     none = np.delete(X, 2, axis=1)
     none[:] = np.nan
-    np.testing.assert_allclose(walked(made, np.insert(none, 2, np.nanmean(X[:, 2]), axis=1)).std(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        walked(made, np.insert(none, 2, np.nanmean(X[:, 2]), axis=1)).std(axis=0), 0.0, atol=1e-12
+    )
     tree_of = {int(tree.feature.max()): vectors for tree, vectors in zip(made.trees, made.vectors, strict=True)}
     assert tree_of[2].shape[0] == len(task.table.columns.thresholds[2]) + 1  # its own leaf for what is missing
     assert np.all(tree_of[0][-1] == 0.0)
@@ -271,7 +283,9 @@ def test_linear_signals_of_rare_classes_are_found(fitted, monkeypatch):
 
 def test_the_model_has_one_member_of_all_rows(fitted, tmp_path):
     assert len(fitted.model_) == fitted.n_iter_ == len(fitted.train_loss_) - 1
-    assert fitted.n_iter_ == max(line["n_rounds"] for line in fitted.selection_ if line["share"] > 0 and line["variant"] != "logistic")
+    assert fitted.n_iter_ == max(
+        line["n_rounds"] for line in fitted.selection_ if line["share"] > 0 and line["variant"] != "logistic"
+    )
     assert np.isclose(fitted.feature_importances_.sum(), 1.0) and np.all(fitted.feature_importances_ >= 0)
     save(fitted, tmp_path / "model")
     X = drawn(2, 200, 12, 2)[0]
@@ -283,7 +297,10 @@ def test_the_same_model_again_and_of_sparse_rows(monkeypatch):
     monkeypatch.setattr(defaults, "SMOOTH_ROWS", 0)
     X, y = drawn(3, 700, 8, 2)
     X[np.abs(X) < 0.8] = 0.0
-    models = [MinRiskClassifier(random_state=0, n_jobs=jobs, n_estimators=20).fit(rows, y) for rows, jobs in ((X, 1), (X, 2), (csr_matrix(X), 1))]
+    models = [
+        MinRiskClassifier(random_state=0, n_jobs=jobs, n_estimators=20).fit(rows, y)
+        for rows, jobs in ((X, 1), (X, 2), (csr_matrix(X), 1))
+    ]
     p = [model.predict_proba(X) for model in models]
     assert line_of(models[0])["share"] > 0 and np.array_equal(p[0], p[1]) and np.array_equal(p[0], p[2])
 
@@ -293,7 +310,9 @@ def test_tables_with_categories_say_which_columns_are_codes(monkeypatch):
     own = Logistic.ready
     monkeypatch.setattr(Logistic, "ready", lambda self: asked.append(self.task.table.categories) or own(self))
     random = np.random.default_rng(0)
-    X = pd.DataFrame({"x": random.normal(size=400), "few": random.choice(list("abcd"), 400), "two": random.choice(list("uv"), 400)})
+    X = pd.DataFrame(
+        {"x": random.normal(size=400), "few": random.choice(list("abcd"), 400), "two": random.choice(list("uv"), 400)}
+    )
     X["many"] = random.choice([f"p{k}" for k in range(30)], 400)
     MinRiskClassifier(random_state=0, n_estimators=5).fit(X, (X["few"] == "b") ^ (random.random(400) < 0.1))
     is_code, is_copy = asked[0]
@@ -307,7 +326,9 @@ def test_there_is_something_to_regress_on():
     assert not Logistic.of(task_of(np.ones((60, 2)), y)).ready()
 
 
-@pytest.mark.parametrize(("name", "most"), [("LOGISTIC_FITTED", 200), ("LOGISTIC_VALUES", 200 * 12), ("LOGISTIC_PRODUCTS", 200 * 36)])
+@pytest.mark.parametrize(
+    ("name", "most"), [("LOGISTIC_FITTED", 200), ("LOGISTIC_VALUES", 200 * 12), ("LOGISTIC_PRODUCTS", 200 * 36)]
+)
 def test_many_rows_are_drawn_evenly(name, most, monkeypatch):
     X, y = drawn(0)
     monkeypatch.setattr(defaults, name, most)
@@ -334,8 +355,10 @@ def test_a_class_that_a_fold_does_not_see(monkeypatch):
 
 def test_a_rare_class_is_not_given_up_after_one_fold():
     """One fold of four positives does not tell a signal from chance; the seed must not decide."""
-    balanced, rare_class = (task_of(np.random.default_rng(0).normal(size=(1000, 2)), y) for y in (
-        np.arange(1000) % 2, (np.arange(1000) < 20).astype(int)))  # fmt: skip
+    balanced, rare_class = (
+        task_of(np.random.default_rng(0).normal(size=(1000, 2)), y)
+        for y in (np.arange(1000) % 2, (np.arange(1000) < 20).astype(int))
+    )
     assert Logistic(balanced).tried_on == 1 and Logistic(rare_class).tried_on == rare_class.folded.n_folds
     X, y = drawn(0, 3000, 6, 2, 0.005)
     assert all(MinRiskClassifier(random_state=seed).fit(X, y).n_iter_ > 0 for seed in range(3))

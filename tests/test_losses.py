@@ -10,11 +10,7 @@ from minrisk.losses.coupled import entry_floors, split_costs
 from minrisk.model.links import LINKS, probabilities
 from tests.helpers import coupled_loss, make_costs, random_costs
 
-BASES = {
-    "exponential": np.exp,
-    "logistic": lambda x: np.logaddexp(0, x) / np.log(2),
-    "squared": lambda x: (1 + x) ** 2,
-}
+BASES = {"exponential": np.exp, "logistic": lambda x: np.logaddexp(0, x) / np.log(2), "squared": lambda x: (1 + x) ** 2}
 
 
 def value(base, loss, costs, scores):
@@ -74,7 +70,9 @@ def test_floors_are_numerical_minima(base):
     plus[:5], minus[5:10] = 0, 0
     floors = entry_floors(base, plus, minus)
     for p, m, floor in zip(plus, minus, floors, strict=True):
-        found = minimize_scalar(lambda h, p=p, m=m: p * BASES[base](h) + m * BASES[base](-h), bounds=(-40, 40), method="bounded")
+        found = minimize_scalar(
+            lambda h, p=p, m=m: p * BASES[base](h) + m * BASES[base](-h), bounds=(-40, 40), method="bounded"
+        )
         assert floor == pytest.approx(found.fun, abs=1e-6)
 
 
@@ -118,17 +116,31 @@ def test_link_inverts_the_population_minimiser():
     for base, link in (("exponential", "sigmoid2"), ("logistic", "sigmoid"), ("squared", "linear")):
         F = BASES[base]
         scores = [
-            minimize_scalar(lambda h, q=q, F=F: (1 - q) * F(h) + q * F(-h), bounds=(-9, 9), method="bounded",
-                            options={"xatol": 1e-10}).x
+            minimize_scalar(
+                lambda h, q=q, F=F: (1 - q) * F(h) + q * F(-h),
+                bounds=(-9, 9),
+                method="bounded",
+                options={"xatol": 1e-10},
+            ).x
             for q in p
         ]
         np.testing.assert_allclose(probabilities(link, np.array([scores])), [p], atol=1e-6)
-    assert set(LINKS) == {"sigmoid2", "sigmoid", "linear", "softmax", "softmax2"}  # the last two: test_guess_averse.py, test_mcboost_losses.py
+    assert set(LINKS) == {
+        "sigmoid2",
+        "sigmoid",
+        "linear",
+        "softmax",
+        "softmax2",
+    }  # the last two: test_guess_averse.py, test_mcboost_losses.py
 
 
 def test_only_zero_one_costs_have_a_link():
     rows = np.arange(3, dtype=np.int32)
-    for table, has_link in ((1 - np.eye(3), True), (5 * (1 - np.eye(3)), True), (np.abs(np.subtract.outer(rows, rows)), False)):
+    for table, has_link in (
+        (1 - np.eye(3), True),
+        (5 * (1 - np.eye(3)), True),
+        (np.abs(np.subtract.outer(rows, rows)), False),
+    ):
         costs = make_costs(table, rows, np.ones(3))
         assert (coupled_loss(costs, "exponential", "paper").link(costs.facts()) is not None) == has_link
 
@@ -137,5 +149,7 @@ def test_large_scores_do_not_overflow():
     costs = make_costs(1 - np.eye(3), np.arange(3), np.ones(3))
     scores = np.where(np.eye(3, dtype=bool), 5000.0, -5000.0)
     for base in ("exponential", "logistic"):
-        edge, mass = gradients(coupled_loss(costs, base, "paper"), costs, scores, log_scale=-5000.0 * (base == "exponential"))
+        edge, mass = gradients(
+            coupled_loss(costs, base, "paper"), costs, scores, log_scale=-5000.0 * (base == "exponential")
+        )
         assert np.all(np.isfinite(edge)) and np.all(np.isfinite(mass))

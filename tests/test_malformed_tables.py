@@ -25,8 +25,44 @@ from tests.odd_inputs import Slow, within
 CASES, SECONDS = int(os.environ.get("MINRISK_ATTACK_CASES", "60")), 20
 FEW = ("--method", "rebel", "--n-estimators", "2")
 ROWS = 40
-ODD = ["inf", "-inf", "1e999", "-", "+", "--5", "9" * 400, "1_000", "0x1f", "é", "\u202e", "\x1b[31m", "\x1a", "\x0c", "\x85", "\u2028", "=1+1", '"', '""',
-       "'", "1.2.3", "1,5", "1.000", "12%", "NaN", "NA", "  ", "\t", "TRUE", "2020-01-01", "\ufeff", "\0", "x" * 200_000, "\U0001f600", "-0", "\ud7ff"]  # fmt: skip
+ODD = [
+    "inf",
+    "-inf",
+    "1e999",
+    "-",
+    "+",
+    "--5",
+    "9" * 400,
+    "1_000",
+    "0x1f",
+    "é",
+    "\u202e",
+    "\x1b[31m",
+    "\x1a",
+    "\x0c",
+    "\x85",
+    "\u2028",
+    "=1+1",
+    '"',
+    '""',
+    "'",
+    "1.2.3",
+    "1,5",
+    "1.000",
+    "12%",
+    "NaN",
+    "NA",
+    "  ",
+    "\t",
+    "TRUE",
+    "2020-01-01",
+    "\ufeff",
+    "\0",
+    "x" * 200_000,
+    "\U0001f600",
+    "-0",
+    "\ud7ff",
+]
 
 
 class Outcome(NamedTuple):
@@ -44,11 +80,19 @@ class Outcome(NamedTuple):
 def whole(rng):
     """A table that is in order, as text."""
     k = rng.integers(0, 3, ROWS)
-    frame = pd.DataFrame({
-        "length": np.round(k + rng.normal(size=ROWS) / 5, 3), "count": rng.integers(0, 9, ROWS), "wörd": rng.choice(["red", "blue; dark", 'so "so"'], ROWS),
-        "kind": np.array(["a", "b", "c"])[k],
-    })  # fmt: skip
-    return frame.to_csv(index=False, sep=str(rng.choice([",", ",", ";", "\t"])), quoting=int(rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC])))
+    frame = pd.DataFrame(
+        {
+            "length": np.round(k + rng.normal(size=ROWS) / 5, 3),
+            "count": rng.integers(0, 9, ROWS),
+            "wörd": rng.choice(["red", "blue; dark", 'so "so"'], ROWS),
+            "kind": np.array(["a", "b", "c"])[k],
+        }
+    )
+    return frame.to_csv(
+        index=False,
+        sep=str(rng.choice([",", ",", ";", "\t"])),
+        quoting=int(rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_NONNUMERIC])),
+    )
 
 
 def on_lines(change):
@@ -77,7 +121,9 @@ def cut_line(lines, rng):
 @on_lines
 def double_delimiter(lines, rng):
     at = somewhere(lines, rng)
-    lines[at] = re.sub("[,;\t]", lambda mark: mark[0] * int(rng.integers(0, 4)), lines[at], count=int(rng.integers(1, 4)))
+    lines[at] = re.sub(
+        "[,;\t]", lambda mark: mark[0] * int(rng.integers(0, 4)), lines[at], count=int(rng.integers(1, 4))
+    )
 
 
 @on_lines
@@ -93,7 +139,10 @@ def repeat_line(lines, rng):
 
 @on_lines
 def blank_line(lines, rng):
-    lines.insert(somewhere(lines, rng), rng.choice(["\n", "  \n", "\r\n", ",,,\n", ";;;\n", "\t\n", '""\n', "\r", "# a comment\n", "sep=;\n"]))
+    lines.insert(
+        somewhere(lines, rng),
+        rng.choice(["\n", "  \n", "\r\n", ",,,\n", ";;;\n", "\t\n", '""\n', "\r", "# a comment\n", "sep=;\n"]),
+    )
 
 
 @on_lines
@@ -107,13 +156,19 @@ def odd_cell(lines, rng):
 @on_lines
 def other_name(lines, rng):
     names = re.split("([,;\t\n])", lines[0])
-    names[rng.integers(0, len(names))] = rng.choice(["", "kind", "length", "Unnamed: 0", '"', " count", "\ufefflength", "a\nb"])
+    names[rng.integers(0, len(names))] = rng.choice(
+        ["", "kind", "length", "Unnamed: 0", '"', " count", "\ufefflength", "a\nb"]
+    )
     lines[0] = "".join(names)
 
 
 @on_lines
 def end_of_lines(lines, rng):
-    ends = rng.choice(["\n", "\r\n", "\r"], len(lines)) if rng.random() < 0.3 else [rng.choice(["\r\n", "\r"])] * len(lines)
+    ends = (
+        rng.choice(["\n", "\r\n", "\r"], len(lines))
+        if rng.random() < 0.3
+        else [rng.choice(["\r\n", "\r"])] * len(lines)
+    )
     lines[:] = [line.rstrip("\r\n") + end for line, end in zip(lines, ends, strict=True)]
 
 
@@ -129,7 +184,11 @@ def stray_quote(text, rng):
 
 
 def swap_quotes(text, rng):
-    return text.replace('"', rng.choice(["'", "", "\u201c"])) if rng.random() < 0.5 else text.replace(rng.choice(list("abd")), '"')
+    return (
+        text.replace('"', rng.choice(["'", "", "\u201c"]))
+        if rng.random() < 0.5
+        else text.replace(rng.choice(list("abd")), '"')
+    )
 
 
 def other_marks(text, rng):
@@ -140,12 +199,30 @@ def other_marks(text, rng):
 def random_character(text, rng):
     for _ in range(rng.integers(1, 6)):
         at = rng.integers(0, len(text) + 1)
-        text = text[:at] + chr(rng.choice([rng.integers(0, 256), rng.integers(0, 0xD7FF)])) + text[at + int(rng.integers(0, 2)) :]
+        text = (
+            text[:at]
+            + chr(rng.choice([rng.integers(0, 256), rng.integers(0, 0xD7FF)]))
+            + text[at + int(rng.integers(0, 2)) :]
+        )
     return text
 
 
-TEXTS = [cut_line, double_delimiter, drop_lines, repeat_line, blank_line, odd_cell, odd_cell, other_name, end_of_lines, cut_text, stray_quote, swap_quotes,
-         other_marks, random_character]  # fmt: skip
+TEXTS = [
+    cut_line,
+    double_delimiter,
+    drop_lines,
+    repeat_line,
+    blank_line,
+    odd_cell,
+    odd_cell,
+    other_name,
+    end_of_lines,
+    cut_text,
+    stray_quote,
+    swap_quotes,
+    other_marks,
+    random_character,
+]
 
 
 def random_bytes(data, rng):
@@ -220,7 +297,11 @@ def fault_of_decisions(path, out, said):
         header.pop()
     if decided != len(rows):
         return f"{decided} decisions for {len(rows)} rows"
-    return "no word of short rows" if min(map(len, rows)) < len(header) and "fewer cells than its header" not in said else ""
+    return (
+        "no word of short rows"
+        if min(map(len, rows)) < len(header) and "fewer cells than its header" not in said
+        else ""
+    )
 
 
 def attack(cases, folder, seed=0):
@@ -250,8 +331,9 @@ def attack(cases, folder, seed=0):
         out = folder / "decided.csv"
         commands = {
             "fit": ("fit", str(path), "--target", "kind", *FEW, "--out", str(folder / "n.minrisk")),
-            "predict": ("predict", model, str(path), "--out", str(out)), "evaluate": ("evaluate", model, str(path)),
-        }  # fmt: skip
+            "predict": ("predict", model, str(path), "--out", str(out)),
+            "evaluate": ("evaluate", model, str(path)),
+        }
         for command, arguments in commands.items():
             start = time.perf_counter()
             try:

@@ -32,14 +32,24 @@ def kinds(model):
 
 @pytest.mark.parametrize(
     ("n_rows", "n_features", "rate", "smoothing"),
-    [(100, 10, 0.5, 9.9e-4), (10_000, 10, 0.5, 5e-4), (15_001, 10, 0.5, 4e-4), (20_001, 10, 0.433, 3.3e-4),
-     (30_001, 10, 0.3535, 2.5e-4), (240_000, 10, 0.35, 4e-5), (10**6, 10, 0.35, 9.9e-6), (10**6, 60_000, 0.35, 9.9e-6),
-     (10_000, 60_000, 0.5, 1.43e-5)],
-)  # fmt: skip
+    [
+        (100, 10, 0.5, 9.9e-4),
+        (10_000, 10, 0.5, 5e-4),
+        (15_001, 10, 0.5, 4e-4),
+        (20_001, 10, 0.433, 3.3e-4),
+        (30_001, 10, 0.3535, 2.5e-4),
+        (240_000, 10, 0.35, 4e-5),
+        (10**6, 10, 0.35, 9.9e-6),
+        (10**6, 60_000, 0.35, 9.9e-6),
+        (10_000, 60_000, 0.5, 1.43e-5),
+    ],
+)
 def test_what_is_left_open_follows_the_data(n_rows, n_features, rate, smoothing):
     given = MinRiskClassifier().get_params()
     found = Settings.of(given, n_rows, n_features)
-    assert found.learning_rate == pytest.approx(rate, rel=1e-3) and found.smoothing == pytest.approx(smoothing, rel=0.02)
+    assert found.learning_rate == pytest.approx(rate, rel=1e-3) and found.smoothing == pytest.approx(
+        smoothing, rel=0.02
+    )
     stated = Settings.of({**given, "learning_rate": 0.7, "smoothing": 0.0}, n_rows, n_features)
     assert (stated.learning_rate, stated.smoothing) == (0.7, 0.0)
 

@@ -1,6 +1,5 @@
 """MCBoost against its slow twin, AdaBoost and numerical minimisation; posteriors, decisions, learners, files."""
 
-
 import naive
 import naive_mcboost as twin
 import numpy as np
@@ -54,7 +53,10 @@ def test_equals_the_twin(loss, seed):
     gradient = seed % 5 == 4
     terms, losses = twin.mcboost(X, rows, y, weights, loss, 5, weighting, gradient)
     model = MCBoostClassifier(
-        None if per_row else cost, loss=loss, n_estimators=5, weighting=weighting,
+        None if per_row else cost,
+        loss=loss,
+        n_estimators=5,
+        weighting=weighting,
         descent="gradient" if gradient else "coordinate",
     ).fit(X, y, sample_weight=weights, cost=rows if per_row else None)
     np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-8)
@@ -79,7 +81,10 @@ def test_a_coordinate_step_is_the_numerical_minimum(loss, seed, weak_learner):
     first.packed.add_scores(X, first.vectors, 0, 1, 0, len(X), one)  # alpha g(x) 1/2 y^1
 
     def mean_loss(t):
-        return sum(w * twin.row_loss(loss, cost[k], k, t * s) for w, k, s in zip(weights, y, one, strict=True)) / weights.sum()
+        return (
+            sum(w * twin.row_loss(loss, cost[k], k, t * s) for w, k, s in zip(weights, y, one, strict=True))
+            / weights.sum()
+        )
 
     found = minimize_scalar(mean_loss, bracket=(0.9, 1.0, 1.1), options={"xtol": 1e-12})
     assert mean_loss(1.0) <= found.fun * (1 + 1e-12)
@@ -98,7 +103,9 @@ def test_two_classes_are_adaboost_with_the_same_learner(seed):
         j, a, b = twin.regressor(X, sign, w)
         g = a * X[:, j] + b
         step = minimize_scalar(
-            lambda t, F=F, g=g: np.log(np.sum(weights * np.exp(-sign * (F + t * g)))), bracket=(0, 1), options={"xtol": 1e-12}
+            lambda t, F=F, g=g: np.log(np.sum(weights * np.exp(-sign * (F + t * g)))),
+            bracket=(0, 1),
+            options={"xtol": 1e-12},
         ).x
         F = F + step * g
         stages.append(F)
@@ -169,8 +176,13 @@ def test_posteriors_and_bayes_decisions(wine):
 def test_which_losses_give_probabilities(wine):
     X, y = wine
     for loss, cost, given in (
-        ("gll", None, True), ("gel", SYMMETRIC, True), ("mc", COST, True), ("gll", COST, False), ("gel", COST, False),
-        ("ls", None, False), ("lt", None, False),
+        ("gll", None, True),
+        ("gel", SYMMETRIC, True),
+        ("mc", COST, True),
+        ("gll", COST, False),
+        ("gel", COST, False),
+        ("ls", None, False),
+        ("lt", None, False),
     ):
         model = MCBoostClassifier(cost, loss=loss, n_estimators=2).fit(X, y)
         assert hasattr(model, "predict_proba") == given
@@ -184,8 +196,16 @@ def test_which_losses_give_probabilities(wine):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("options", [{}, {"weak_learner": "stump"}, {"weak_learner": "tree"}, {"descent": "gradient"},
-                                     {"weak_learner": "tree", "descent": "gradient", "subsample": 0.7, "max_features": 0.5}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"weak_learner": "stump"},
+        {"weak_learner": "tree"},
+        {"descent": "gradient"},
+        {"weak_learner": "tree", "descent": "gradient", "subsample": 0.7, "max_features": 0.5},
+    ],
+)
 def test_files_stages_threads_and_going_on(wine, loss, options, tmp_path):
     X, y = wine
     X = X.copy()
@@ -247,7 +267,9 @@ def test_early_stopping_and_degenerate_data(wine):
 def test_plugged_regressors(wine, tmp_path):
     X, y = wine
     for weighting, regressor in (("uniform", KNeighborsRegressor()), ("curvature", DecisionTreeRegressor(max_depth=2))):
-        model = MCBoostClassifier(COST, estimator=regressor, weighting=weighting, n_estimators=4, random_state=0).fit(X, y)
+        model = MCBoostClassifier(COST, estimator=regressor, weighting=weighting, n_estimators=4, random_state=0).fit(
+            X, y
+        )
         assert model.score(X, y) > 0.5 and len(model.model_) == 4
         np.testing.assert_allclose(list(model.staged_decision_function(X))[-1], model.decision_function(X))
         with pytest.raises(TypeError, match="cannot be saved, since model files hold no code"):

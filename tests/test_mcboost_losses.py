@@ -18,7 +18,10 @@ from tests.helpers import make_costs, random_costs
 
 N = 40
 LOSSES = {
-    "gel": GuessAverseLoss("gel"), "gll": GuessAverseLoss("gll"), "ls": GuessingLoss("ls"), "lt": GuessingLoss("lt"),
+    "gel": GuessAverseLoss("gel"),
+    "gll": GuessAverseLoss("gll"),
+    "ls": GuessingLoss("ls"),
+    "lt": GuessingLoss("lt"),
     **{f"{g} of {p}": GammaPhiLoss(g, p) for g in GAMMAS for p in PHIS},
 }
 PAPER = ("gel", "gll", "ls", "lt")
@@ -74,27 +77,38 @@ def test_edges_and_lines_are_numerical_derivatives(name, K):
     h, here = 1e-5, written_out(name, costs, scores)
     edge, mass = np.empty_like(scores), np.empty_like(scores)
     top = loss.gradients(costs, scores, 0.0, 0, N, edge, mass)
-    numeric = np.stack([
-        (written_out(name, costs, scores + h * e) - written_out(name, costs, scores - h * e)) / (2 * h) for e in np.eye(K)
-    ], axis=1)
+    numeric = np.stack(
+        [
+            (written_out(name, costs, scores + h * e) - written_out(name, costs, scores - h * e)) / (2 * h)
+            for e in np.eye(K)
+        ],
+        axis=1,
+    )
     np.testing.assert_allclose(-edge, numeric, atol=1e-8 * here.max(), rtol=1e-6)
-    second = np.stack([
-        (written_out(name, costs, scores + h * 10 * e) - 2 * here + written_out(name, costs, scores - h * 10 * e)) / (100 * h * h)
-        for e in np.eye(K)
-    ], axis=1)
+    second = np.stack(
+        [
+            (written_out(name, costs, scores + h * 10 * e) - 2 * here + written_out(name, costs, scores - h * 10 * e))
+            / (100 * h * h)
+            for e in np.eye(K)
+        ],
+        axis=1,
+    )
     if "hinge" not in name:  # it has kinks; a Hessian that is negative, as of logarithms of what is no e^-v, is cut
         np.testing.assert_allclose(mass, np.maximum(second, 0.0), atol=1e-5 * here.max())
     np.testing.assert_allclose(top[:2], [np.abs(edge).max(axis=0), mass.max(axis=0)], rtol=1e-14)
     factor = rng.normal(size=N)
     for move in (rng.normal(size=(1, K)), rng.normal(size=(N, K))):
         for step in (0.0, 0.3, -1.1):
+
             def value(t, move=move):
                 return written_out(name, costs, scores + t * factor[:, None] * move)
 
             line = along(loss, costs, scores, factor, move, step)
             scale = value(step).max()
             np.testing.assert_allclose(line[:, 0], value(step), rtol=1e-12)
-            np.testing.assert_allclose(line[:, 1], (value(step + h) - value(step - h)) / (2 * h), atol=1e-7 * scale, rtol=1e-5)
+            np.testing.assert_allclose(
+                line[:, 1], (value(step + h) - value(step - h)) / (2 * h), atol=1e-7 * scale, rtol=1e-5
+            )
             if "hinge" not in name:
                 wide = 1e-4
                 numeric = (value(step + wide) - 2 * value(step) + value(step - wide)) / wide**2
@@ -197,7 +211,9 @@ def test_gel_and_gll_are_of_the_family():
     factor, move = rng.normal(size=N), rng.normal(size=(1, 6))
     for name, gamma in (("gel", "identity"), ("gll", "log")):
         a = along(LOSSES[name], costs, scores, factor, move, 0.4)
-        np.testing.assert_allclose(a, along(GammaPhiLoss(gamma, "exponential"), costs, scores, factor, move, 0.4), rtol=1e-9)
+        np.testing.assert_allclose(
+            a, along(GammaPhiLoss(gamma, "exponential"), costs, scores, factor, move, 0.4), rtol=1e-9
+        )
     own = Smooth(np.sqrt, lambda v: 0.5 / np.sqrt(v), lambda v: -0.25 * v**-1.5)
     assert GammaPhiLoss(own, "logistic").base == "a function of logistic"
     with pytest.raises(ValueError, match="phi must be one of 'exponential', .*, got 'linear'"):
@@ -232,7 +248,9 @@ def test_the_papers_counter_example():
 def test_figure_3c():
     """C_12 = 1, C_13 = 10: GLL prefers [1.5, 2, -3.5], a decision for class 2, to guessing."""
     cost = np.array([[0, 1.0, 10.0], [1, 0, 1], [1, 1, 0]])
-    values = row_values(GuessAverseLoss("gll"), cost, np.zeros(2, dtype=np.int64), np.array([[1.5, 2, -3.5], [0, 0, 0]]))
+    values = row_values(
+        GuessAverseLoss("gll"), cost, np.zeros(2, dtype=np.int64), np.array([[1.5, 2, -3.5], [0, 0, 0]])
+    )
     assert values[0] < values[1]
 
 

@@ -17,13 +17,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
 
 from minrisk.costs import CostMatrix, balanced, uniform, with_reject
-from minrisk.metrics import (
-    best_constant_cost,
-    cost_confusion_matrix,
-    expected_cost,
-    make_expected_cost_scorer,
-    regret,
-)
+from minrisk.metrics import best_constant_cost, cost_confusion_matrix, expected_cost, make_expected_cost_scorer, regret
 
 ILL = {"ill": {"well": 10}, "well": {"ill": 1}}
 VALUES = np.array([[0.0, 1, 2], [3, 0, 4], [5, 6, 0]])
@@ -68,9 +62,7 @@ def test_zero_one_costs_give_the_error_rate(case):
     y, d, w = case["y_true"], case["y_pred"], case["weight"]
     for cost in (None, 1 - np.eye(case["k"]), uniform(case["k"]), uniform(range(case["k"]))):
         assert expected_cost(y, d, cost) == pytest.approx(1 - accuracy_score(y, d))
-        assert expected_cost(y, d, cost, sample_weight=w) == pytest.approx(
-            1 - accuracy_score(y, d, sample_weight=w)
-        )
+        assert expected_cost(y, d, cost, sample_weight=w) == pytest.approx(1 - accuracy_score(y, d, sample_weight=w))
     counts = cost_confusion_matrix(y, d, sample_weight=w)
     off = confusion_matrix(y, d, sample_weight=w) * (1 - np.eye(case["k"]))
     assert np.array_equal(counts, off)
@@ -82,9 +74,7 @@ def test_cost_confusion_sums_to_the_cost(case):
     expected = expected_cost(y, d, cost, sample_weight=w)
     cells = cost_confusion_matrix(y, d, cost, sample_weight=w)
     assert cells.sum() == pytest.approx(expected * w.sum())
-    assert cost_confusion_matrix(y, d, cost, sample_weight=w, normalize="all").sum() == pytest.approx(
-        expected
-    )
+    assert cost_confusion_matrix(y, d, cost, sample_weight=w, normalize="all").sum() == pytest.approx(expected)
     given_class = cost_confusion_matrix(y, d, cost, sample_weight=w, normalize="true").sum(axis=1)
     assert given_class @ np.bincount(y, w, case["k"]) == pytest.approx(cells.sum())
     given_decision = cost_confusion_matrix(y, d, cost, sample_weight=w, normalize="pred").sum(axis=0)
@@ -128,9 +118,7 @@ def test_costs_per_sample_that_repeat_the_class_costs(case):
     for table in (rows, pd.DataFrame(rows[:, ::-1], columns=labels[::-1])):
         for metric in (expected_cost, regret, cost_confusion_matrix):
             assert metric(y, d, table, sample_weight=w) == pytest.approx(metric(y, d, cost, sample_weight=w))
-        assert best_constant_cost(y, table, labels, w) == pytest.approx(
-            best_constant_cost(y, cost, labels, w)
-        )
+        assert best_constant_cost(y, table, labels, w) == pytest.approx(best_constant_cost(y, cost, labels, w))
 
 
 @law
@@ -212,9 +200,7 @@ def test_decisions_that_are_no_class():
     y, d = ["a", "b", "c", "a"], ["a", "refer", "b", "refer"]
     assert expected_cost(y, d, refer) == (0 + 0.5 + 6 + 0.5) / 4
     assert expected_cost([1, 2, 3, 1], [1, "refer", 2, "refer"], refer) == 1.75
-    assert (
-        expected_cost(np.array([1, 2, 3, 1]), np.array([1, "refer", 2, "refer"], dtype=object), refer) == 1.75
-    )
+    assert expected_cost(np.array([1, 2, 3, 1]), np.array([1, "refer", 2, "refer"], dtype=object), refer) == 1.75
     assert expected_cost(y, d, refer, labels=["a", "b", "c"]) == 1.75
     assert best_constant_cost(y, refer) == 0.5
     assert cost_confusion_matrix(y, d, refer).shape == (3, 4)
@@ -271,9 +257,7 @@ def blobs():
 def test_scorer_with_a_bound_cost():
     X, y = blobs()
     scorer = make_expected_cost_scorer(VALUES)
-    search = GridSearchCV(
-        DecisionTreeClassifier(random_state=0), {"max_depth": [1, 3]}, scoring=scorer, cv=3
-    ).fit(X, y)
+    search = GridSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 3]}, scoring=scorer, cv=3).fit(X, y)
     assert search.score(X, y) == -expected_cost(y, search.predict(X), VALUES)
     assert pickle.loads(pickle.dumps(scorer))(search, X, y) == search.score(X, y)
     weight = np.arange(90)
@@ -302,15 +286,10 @@ def test_scorer_with_costs_as_routed_metadata(per_sample):
     cost = VALUES[np.repeat(np.arange(3), 30)] if per_sample else VALUES
     with sklearn.config_context(enable_metadata_routing=True):
         scorer = make_expected_cost_scorer().set_score_request(cost=True)
-        routed = GridSearchCV(
-            DecisionTreeClassifier(random_state=0), {"max_depth": [1, 3]}, scoring=scorer, cv=3
-        )
+        routed = GridSearchCV(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 3]}, scoring=scorer, cv=3)
         routed.fit(X, y, cost=cost)
     bound = GridSearchCV(
-        DecisionTreeClassifier(random_state=0),
-        {"max_depth": [1, 3]},
-        scoring=make_expected_cost_scorer(VALUES),
-        cv=3,
+        DecisionTreeClassifier(random_state=0), {"max_depth": [1, 3]}, scoring=make_expected_cost_scorer(VALUES), cv=3
     ).fit(X, y)
     assert np.allclose(routed.cv_results_["mean_test_score"], bound.cv_results_["mean_test_score"])
 
@@ -345,37 +324,22 @@ def test_scorer_with_costs_as_routed_metadata(per_sample):
             lambda: expected_cost([0, 1], [0, 1], None, labels=[0, 2]),
             "y_true must hold classes (rows) of the cost only",
         ),
-        (
-            lambda: expected_cost(["ill"], ["ill"], ILL, labels=["ill", "dead"]),
-            "got none for ['dead'] among its rows",
-        ),
-        (
-            lambda: expected_cost([0, 1], [0, 1], [[0, 1], [1, 0]], labels=[0, 0]),
-            "labels must differ from each other",
-        ),
-        (
-            lambda: expected_cost([0, 1], [0, 1], [[0, 1], [1, 0]], labels="01"),
-            "labels must be a list or array",
-        ),
-        (
-            lambda: expected_cost([0, 1], [0, 1], [[0, 1], [1, 2]]),
-            "cost[1, 1] is the cost of a correct decision",
-        ),
+        (lambda: expected_cost(["ill"], ["ill"], ILL, labels=["ill", "dead"]), "got none for ['dead'] among its rows"),
+        (lambda: expected_cost([0, 1], [0, 1], [[0, 1], [1, 0]], labels=[0, 0]), "labels must differ from each other"),
+        (lambda: expected_cost([0, 1], [0, 1], [[0, 1], [1, 0]], labels="01"), "labels must be a list or array"),
+        (lambda: expected_cost([0, 1], [0, 1], [[0, 1], [1, 2]]), "cost[1, 1] is the cost of a correct decision"),
         (lambda: expected_cost([0, 1, 0], [0, 1, 1], -np.ones((3, 2))), "cost[0, 0] must be zero or more"),
         (lambda: expected_cost([0, 1], [0, 1], [0, 1]), "cost must be 2-d"),
-        (lambda: expected_cost([0, np.nan], [0, 1], [[0, 1], [1, 0]], labels=[0, 1]), "y_true must hold a class for each row, got"),
+        (
+            lambda: expected_cost([0, np.nan], [0, 1], [[0, 1], [1, 0]], labels=[0, 1]),
+            "y_true must hold a class for each row, got",
+        ),
         (lambda: expected_cost(["a", "b"], ["a", None]), "y_pred must hold a class for each row, got None in row 1"),
         (lambda: expected_cost(["a", []], ["a", "b"]), "y_true must hold numbers or texts, got list '[]' in row 1"),
         (lambda: expected_cost(["a", {}], ["a", "b"]), "y_true must hold numbers or texts, got dict '{}' in row 1"),
         (lambda: balanced(["a", None]), "y must hold a class for each row, got None in row 1"),
-        (
-            lambda: expected_cost([0, 1], [0, 1], sample_weight=[1]),
-            "a number for each of the 2 rows, got 1",
-        ),
-        (
-            lambda: expected_cost([0, 1], [0, 1], sample_weight=[1, -1]),
-            "sample_weight must be finite and zero or more",
-        ),
+        (lambda: expected_cost([0, 1], [0, 1], sample_weight=[1]), "a number for each of the 2 rows, got 1"),
+        (lambda: expected_cost([0, 1], [0, 1], sample_weight=[1, -1]), "sample_weight must be finite and zero or more"),
         (lambda: expected_cost([0, 1], [0, 1], sample_weight=[0, 0]), "with one weight above zero"),
         (lambda: regret([0, 1], [0, 1], sample_weight=[1, np.nan]), "sample_weight must be finite"),
         (
@@ -399,7 +363,9 @@ def test_to_refer_is_a_mistake_where_every_mistake_costs_1():
     assert expected_cost([0, 1, 1], [0, -1, 1]) == pytest.approx(1 / 3)
     np.testing.assert_array_equal(cost_confusion_matrix([0, 1, 1], [0, -1, 1]), [[0, 0, 0], [0, 0, 1]])
     np.testing.assert_array_equal(cost_confusion_matrix(["a", "refer"], ["refer", "a"]), [[0, 1], [1, 0]])  # a class
-    with pytest.raises(ValueError, match="got 'biopsy'|got \\['biopsy'\\]: add them to labels, or give costs that have a column"):
+    with pytest.raises(
+        ValueError, match="got 'biopsy'|got \\['biopsy'\\]: add them to labels, or give costs that have a column"
+    ):
         expected_cost(y, ["b", "biopsy", "a", "a"], labels=["a", "b"])
 
 

@@ -87,7 +87,10 @@ def test_costs_of_each_row(fitted, digits):
         (costs[:, :3], "give each matrix a row for every class"),
         (costs[:-1], r"expected shape \(50, 10, 10\) .* got \(49, 10, 10\); give the matrices of exactly these rows"),
         (costs[:, :, :3], "give each matrix a column for every decision"),
-        (np.full_like(costs, np.nan), r"cost\[0, 0, 0\] must be a finite number, got nan: give the cost that is missing"),
+        (
+            np.full_like(costs, np.nan),
+            r"cost\[0, 0, 0\] must be a finite number, got nan: give the cost that is missing",
+        ),
     ):
         with pytest.raises(ValueError, match=told):
             fitted.predict(X, cost=wrong)
@@ -95,7 +98,9 @@ def test_costs_of_each_row(fitted, digits):
 
 def test_methods_that_take_no_costs_say_what_takes_them(fitted, digits):
     _, X, _, _ = digits
-    with pytest.raises(TypeError, match=r"^predict_proba takes no cost, .* give costs to predict, as predict\(X, cost=C\)"):
+    with pytest.raises(
+        TypeError, match=r"^predict_proba takes no cost, .* give costs to predict, as predict\(X, cost=C\)"
+    ):
         fitted.predict_proba(X, cost=graded(10, 0))
     with pytest.raises(TypeError, match=r"^decision_function takes no cost, .* as predict\(X, cost=C\)"):
         fitted.decision_function(X, cost=graded(10, 0))
@@ -214,7 +219,9 @@ def told_rounds(checkpoints):
     first = checkpoints[: [*starts, len(checkpoints)][1]]  # those of plain members
     folded = first[0][2]
     label, folds = folded.stated.label, folded.folds
-    counts = np.bincount(label) - np.array([np.bincount(label[folds == k], minlength=label.max() + 1) for k in range(4)])
+    counts = np.bincount(label) - np.array(
+        [np.bincount(label[folds == k], minlength=label.max() + 1) for k in range(4)]
+    )
     base = log_softmax(np.log(counts + 0.5), axis=1)[folds]
 
     def losses(scores, weight):
@@ -226,7 +233,11 @@ def told_rounds(checkpoints):
         of_rows = losses(scores, weight)
         means.append(of_rows.mean())
         gain = 0.0 if chosen is None else chosen[1] - of_rows
-        if chosen is None or gain.sum() > np.sqrt(np.sum(gain**2)) or (chosen[0] and gain.sum() > LEAST_FALL * chosen[1].sum()):
+        if (
+            chosen is None
+            or gain.sum() > np.sqrt(np.sum(gain**2))
+            or (chosen[0] and gain.sum() > LEAST_FALL * chosen[1].sum())
+        ):
             chosen = number, of_rows
     return np.array([number for number, _, _ in first]), np.array(means), chosen[0]
 
@@ -380,7 +391,9 @@ def test_of_one_row_of_each_class_next_to_nothing_is_known(surrogate, K):
         (np.c_[plain, np.full(K, 0.1)], np.full(K, -1)),  # so "refer" is cheapest
         (np.where(y[:, None] == 0, 50 * plain, plain), np.zeros(K)),  # and what avoids the dear mistake
     ):
-        np.testing.assert_array_equal(MinRiskClassifier(cost, surrogate=surrogate, random_state=0).fit(X, y).predict(X), decided)
+        np.testing.assert_array_equal(
+            MinRiskClassifier(cost, surrogate=surrogate, random_state=0).fit(X, y).predict(X), decided
+        )
 
 
 def test_few_rows_have_few_bins_leaves_and_members():
@@ -438,8 +451,7 @@ def test_a_pool_has_the_rounds_of_the_longest_of_its_members(checkpoints):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"subsample": 0.5}, {"sketch": None}, {"surrogate": "exponential"}, {"cv": 1}, {"pool": False}],
+    "options", [{}, {"subsample": 0.5}, {"sketch": None}, {"surrogate": "exponential"}, {"cv": 1}, {"pool": False}]
 )
 def test_threads_do_not_change_a_byte(options, digits, tmp_path):
     X, _, y, _ = digits
@@ -540,7 +552,9 @@ def test_progress_bar(capfd):
     assert "100 %" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize("cost", [[[0, 1], [1, 0, 2], [1, 2, 0]], [[[0, 1], [1, 0, 2], [1, 2, 0]]] * 3], ids=["rows", "matrices"])
+@pytest.mark.parametrize(
+    "cost", [[[0, 1], [1, 0, 2], [1, 2, 0]], [[[0, 1], [1, 0, 2], [1, 2, 0]]] * 3], ids=["rows", "matrices"]
+)
 def test_costs_of_different_lengths_are_told_by_predict(cost):
     X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 3
     fitted = MinRiskClassifier(n_estimators=2, random_state=0).fit(X, y)

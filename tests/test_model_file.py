@@ -28,7 +28,9 @@ def fitted(iris):
     X, y = iris
     names = np.array(["setosa", "versicolor", "virginica"])
     cost = minrisk.costs.with_reject(minrisk.costs.ordinal(list(names)), 0.4)
-    return minrisk.REBELClassifier(cost, n_estimators=12, max_depth=3, early_stopping=True, random_state=0).fit(X, names[y])
+    return minrisk.REBELClassifier(cost, n_estimators=12, max_depth=3, early_stopping=True, random_state=0).fit(
+        X, names[y]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +59,13 @@ def same(a, b, X):
 def test_round_trip(iris, tmp_path, kind, D):
     X, y = iris[0][:100], iris[1][:100]
     labels = {
-        "int": np.array([3, 5]), "float": np.array([1.0, 2.0]), "str": np.array(["a", "b"]), "bool": np.array([False, True]),
-        "object": np.array(["a", "b"], dtype=object), "mixed": np.array([3, 5]),
-    }[kind]  # fmt: skip
+        "int": np.array([3, 5]),
+        "float": np.array([1.0, 2.0]),
+        "str": np.array(["a", "b"]),
+        "bool": np.array([False, True]),
+        "object": np.array(["a", "b"], dtype=object),
+        "mixed": np.array([3, 5]),
+    }[kind]
     cost = None if D == 2 else np.array([[0, 1, 0.3], [4, 0, 0.3]])
     model = minrisk.REBELClassifier(cost, n_estimators=5, weak_learner="stump").fit(X, labels[y])
     minrisk.save(model, tmp_path / "m")
@@ -86,7 +92,11 @@ def test_whatever_is_fitted_can_be_read_again(kind, seed, tmp_path):
     X[:, 0] += y
     X = np.where(rng.random((n, d)) < rng.choice([0.0, 0.3]), np.nan, np.round(X, int(rng.choice([0, 3]))))
     table = rng.lognormal(size=(K, K)) * (1 - np.eye(K))
-    options = {"n_estimators": int(rng.integers(1, 20)), "subsample": float(rng.choice([1.0, 0.6])), "random_state": seed}
+    options = {
+        "n_estimators": int(rng.integers(1, 20)),
+        "subsample": float(rng.choice([1.0, 0.6])),
+        "random_state": seed,
+    }
     options["cost"] = table if seed % 3 == 1 else None
     known = kind().get_params()
     model = kind(**{key: value for key, value in options.items() if key in known})
@@ -203,43 +213,104 @@ def put_header(name, value):
 @pytest.mark.parametrize(
     "change",
     [
-        put("vectors", np.nan), put("intercept", np.inf), put("cost", -1.0), put("cost", np.nan), cut("vectors"),
-        lambda a, h: a.update(vectors=a["vectors"][:, :-1]), cut("train_loss"), lambda a, h: h.pop("classes"),
-        put_header("n_features", 2), put_header("algorithm", "os.system"), put_header("link", "eval"),
-        put_header("feature_labels", [{"time": "noon"}] * 4), put_header("feature_labels", [{"tuple": 3}] * 4),
-        put_header("feature_labels", [[1]] * 4), put_header("feature_labels", [{}] * 4),
-        put_header("feature_labels", [1.5, 2.5]), put_header("feature_labels", [1.5, "a", "b", "c"]),
-        put_header("feature_names", ["a"]), put_header("parameters", {"n_estimators": -1}),
-        put_header("parameters", {"unknown": 1}), put_header("classes", {"dtype": "O8", "values": [[1], [2], [3]]}),
-        put_header("classes", {"dtype": "<i8", "values": [1, 1, 2]}), put_header("facts", {"log_scale": "x"}),
-        put_header("facts", {}), put_header("temperature", 0.0), put_header("temperature", "warm"),
+        put("vectors", np.nan),
+        put("intercept", np.inf),
+        put("cost", -1.0),
+        put("cost", np.nan),
+        cut("vectors"),
+        lambda a, h: a.update(vectors=a["vectors"][:, :-1]),
+        cut("train_loss"),
+        lambda a, h: h.pop("classes"),
+        put_header("n_features", 2),
+        put_header("algorithm", "os.system"),
+        put_header("link", "eval"),
+        put_header("feature_labels", [{"time": "noon"}] * 4),
+        put_header("feature_labels", [{"tuple": 3}] * 4),
+        put_header("feature_labels", [[1]] * 4),
+        put_header("feature_labels", [{}] * 4),
+        put_header("feature_labels", [1.5, 2.5]),
+        put_header("feature_labels", [1.5, "a", "b", "c"]),
+        put_header("feature_names", ["a"]),
+        put_header("parameters", {"n_estimators": -1}),
+        put_header("parameters", {"unknown": 1}),
+        put_header("classes", {"dtype": "O8", "values": [[1], [2], [3]]}),
+        put_header("classes", {"dtype": "<i8", "values": [1, 1, 2]}),
+        put_header("facts", {"log_scale": "x"}),
+        put_header("facts", {}),
+        put_header("temperature", 0.0),
+        put_header("temperature", "warm"),
         lambda a, h: h.pop("trees_per_round"),
-        put_header("trees_per_round", 0), put_header("trees_per_round", -1), put_header("trees_per_round", 10**6),
-        put_header("trees_per_round", 1.0), put_header("trees_per_round", True), put_header("trees_per_round", "1"),
+        put_header("trees_per_round", 0),
+        put_header("trees_per_round", -1),
+        put_header("trees_per_round", 10**6),
+        put_header("trees_per_round", 1.0),
+        put_header("trees_per_round", True),
+        put_header("trees_per_round", "1"),
         # nodes
-        put("tree_nodes", 0), put("tree_nodes", -1), put("tree_nodes", 2**31 - 1), add("tree_nodes", 2),
-        add("tree_nodes", 2, -2), add("tree_nodes", 1, -1), add("tree_nodes", -1, 1), cut("tree_nodes"),
-        put("leaf_bits", 0), put("leaf_bits", 255), put("leaf_bits", 0, slice(None)), put("leaf_bits", 255, slice(None)),
-        flip(0), flip(1), flip(0, 1), flip(0, 1, 2), cut("leaf_bits"), lambda a, h: a.pop("leaf_bits"),
+        put("tree_nodes", 0),
+        put("tree_nodes", -1),
+        put("tree_nodes", 2**31 - 1),
+        add("tree_nodes", 2),
+        add("tree_nodes", 2, -2),
+        add("tree_nodes", 1, -1),
+        add("tree_nodes", -1, 1),
+        cut("tree_nodes"),
+        put("leaf_bits", 0),
+        put("leaf_bits", 255),
+        put("leaf_bits", 0, slice(None)),
+        put("leaf_bits", 255, slice(None)),
+        flip(0),
+        flip(1),
+        flip(0, 1),
+        flip(0, 1, 2),
+        cut("leaf_bits"),
+        lambda a, h: a.pop("leaf_bits"),
         lambda a, h: a.update(leaf_bits=np.append(a["leaf_bits"], np.uint8(0))),
-        lambda a, h: a.update(leaf_bits=a["leaf_bits"].view(np.int8)), lambda a, h: a.pop("tree_nodes"),
+        lambda a, h: a.update(leaf_bits=a["leaf_bits"].view(np.int8)),
+        lambda a, h: a.pop("tree_nodes"),
         lambda a, h: a.update(tree_nodes=a["tree_nodes"].astype(np.int64)),
         # vectors of leaves
-        put("leaf_vector_bytes", 1), put("leaf_vector_bytes", 255, -1), cut("leaf_vector_bytes"),
-        wide("leaf_vector_bytes", 3), wide("leaf_vector_bytes", 8), lambda a, h: a.pop("leaf_vector_bytes"),
+        put("leaf_vector_bytes", 1),
+        put("leaf_vector_bytes", 255, -1),
+        cut("leaf_vector_bytes"),
+        wide("leaf_vector_bytes", 3),
+        wide("leaf_vector_bytes", 8),
+        lambda a, h: a.pop("leaf_vector_bytes"),
         lambda a, h: a.update(leaf_vector_bytes=a["leaf_vector_bytes"][:0]),
         # splits
-        put("feature_bytes", 4), put("feature_bytes", 255, -1), cut("feature_bytes"), wide("feature_bytes", 3),
-        wide("feature_bytes", 0), wide("feature_bytes", 8), lambda a, h: a.update(feature_bytes=a["feature_bytes"][:, 0]),
-        put("place_bytes", 255), put("place_bytes", 255, -1), cut("place_bytes"), wide("place_bytes", 8),
-        put("gain_bytes", 255), cut("gain_bytes"), wide("gain_bytes", 4), wide("gain_bytes", 1),
+        put("feature_bytes", 4),
+        put("feature_bytes", 255, -1),
+        cut("feature_bytes"),
+        wide("feature_bytes", 3),
+        wide("feature_bytes", 0),
+        wide("feature_bytes", 8),
+        lambda a, h: a.update(feature_bytes=a["feature_bytes"][:, 0]),
+        put("place_bytes", 255),
+        put("place_bytes", 255, -1),
+        cut("place_bytes"),
+        wide("place_bytes", 8),
+        put("gain_bytes", 255),
+        cut("gain_bytes"),
+        wide("gain_bytes", 4),
+        wide("gain_bytes", 1),
         lambda a, h: a["gain_bytes"].__setitem__((0, 7), 191),  # the byte of the sign
-        put("table_feature", 4), put("table_feature", -1), put("table_feature", -(2**31)), cut("table_feature"),
-        put("table_count", 0), put("table_count", -1), put("table_count", 2**31 - 1), add("table_count", 1),
-        add("table_count", -1, 1), cut("table_count"), put("table_threshold", np.nan), cut("table_threshold"),
-        put("leaf_value", np.nan), put("leaf_value", np.inf), cut("leaf_value"),
+        put("table_feature", 4),
+        put("table_feature", -1),
+        put("table_feature", -(2**31)),
+        cut("table_feature"),
+        put("table_count", 0),
+        put("table_count", -1),
+        put("table_count", 2**31 - 1),
+        add("table_count", 1),
+        add("table_count", -1, 1),
+        cut("table_count"),
+        put("table_threshold", np.nan),
+        cut("table_threshold"),
+        put("leaf_value", np.nan),
+        put("leaf_value", np.inf),
+        cut("leaf_value"),
     ],
-)  # fmt: skip
+)
 def test_forged_files_are_refused_before_a_kernel_sees_them(written, tmp_path, change):
     path = tmp_path / "forged"
     path.write_bytes(changed(written, change))
@@ -259,12 +330,18 @@ def named_by_leaves(*vectors):
 @pytest.mark.parametrize(
     "change",
     [
-        named_by_leaves(0, 0), named_by_leaves(0, 2), named_by_leaves(0, 255),
-        named_by_leaves(0), named_by_leaves(0, 1, 0), cut("vectors"),
+        named_by_leaves(0, 0),
+        named_by_leaves(0, 2),
+        named_by_leaves(0, 255),
+        named_by_leaves(0),
+        named_by_leaves(0, 1, 0),
+        cut("vectors"),
         lambda a, h: a.update(vectors=np.repeat(a["vectors"], 2, 0)),
-        put_header("trees_per_round", 4), put_header("trees_per_round", 5), put_header("trees_per_round", 7),
+        put_header("trees_per_round", 4),
+        put_header("trees_per_round", 5),
+        put_header("trees_per_round", 7),
     ],
-)  # fmt: skip
+)
 def test_forged_vectors_of_leaves_are_refused(two_sided, tmp_path, change):
     path = tmp_path / "forged"
     path.write_bytes(changed(two_sided, change))
@@ -292,15 +369,28 @@ def smooth(iris, tmp_path_factory):
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("change", [
-    put("landmarks", np.nan), put("smooth_vectors", np.inf), put("smooth_center", np.nan), put("smooth_scale", np.inf),
-    put("smooth_width", np.nan), put("smooth_width", -1.0), lambda arrays, header: arrays.pop("landmarks"),
-    lambda arrays, header: arrays.pop("smooth_vectors"), lambda arrays, header: arrays.pop("smooth_width"),
-    cut("landmarks"), cut("smooth_vectors"), cut("smooth_center"), cut("smooth_scale"), cut("smooth_width"),
-    lambda arrays, header: arrays.update(landmarks=arrays["landmarks"][0]),
-    lambda arrays, header: arrays.update(landmarks=arrays["landmarks"][:, :-1]),
-    lambda arrays, header: arrays.update(smooth_vectors=arrays["smooth_vectors"][:, :-1]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        put("landmarks", np.nan),
+        put("smooth_vectors", np.inf),
+        put("smooth_center", np.nan),
+        put("smooth_scale", np.inf),
+        put("smooth_width", np.nan),
+        put("smooth_width", -1.0),
+        lambda arrays, header: arrays.pop("landmarks"),
+        lambda arrays, header: arrays.pop("smooth_vectors"),
+        lambda arrays, header: arrays.pop("smooth_width"),
+        cut("landmarks"),
+        cut("smooth_vectors"),
+        cut("smooth_center"),
+        cut("smooth_scale"),
+        cut("smooth_width"),
+        lambda arrays, header: arrays.update(landmarks=arrays["landmarks"][0]),
+        lambda arrays, header: arrays.update(landmarks=arrays["landmarks"][:, :-1]),
+        lambda arrays, header: arrays.update(smooth_vectors=arrays["smooth_vectors"][:, :-1]),
+    ],
+)
 def test_forged_smooth_scores_are_refused(smooth, tmp_path, change):
     path = tmp_path / "forged"
     path.write_bytes(changed(smooth, lambda arrays, header: None))
@@ -313,7 +403,12 @@ def test_forged_smooth_scores_are_refused(smooth, tmp_path, change):
 def test_splits_stay_behind(iris, tmp_path):
     """`cv` is kept where it is a number."""
     path, (X, y) = tmp_path / "model", iris
-    for cv, kept in ((3, 3), (None, None), (list(KFold(2, shuffle=True).split(X)), None), (KFold(3, shuffle=True), None)):
+    for cv, kept in (
+        (3, 3),
+        (None, None),
+        (list(KFold(2, shuffle=True).split(X)), None),
+        (KFold(3, shuffle=True), None),
+    ):
         model = minrisk.MinRiskClassifier(n_estimators=5, cv=cv, random_state=0).fit(X, y)
         minrisk.save(model, path)
         again = minrisk.load(path)

@@ -299,10 +299,14 @@ def packed(arrays):
     return file.getvalue()[6:]
 
 
-@pytest.mark.parametrize("arrays", [
-    {"a": np.linspace(0, 1, 3 * 10**5)}, {"b": np.asfortranarray(np.arange(600.0).reshape(20, 30)), "c": np.empty((0, 3))},
-    {"d": np.arange(40, dtype=np.int16)[::2], "e": np.array([True, False]), "f": np.zeros(10**6)},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"a": np.linspace(0, 1, 3 * 10**5)},
+        {"b": np.asfortranarray(np.arange(600.0).reshape(20, 30)), "c": np.empty((0, 3))},
+        {"d": np.arange(40, dtype=np.int16)[::2], "e": np.array([True, False]), "f": np.zeros(10**6)},
+    ],
+)
 def test_the_archive_is_what_numpy_makes(arrays):
     buffer = io.BytesIO()
     (np.savez if "f" in arrays else np.savez_compressed)(buffer, **arrays)
@@ -321,11 +325,23 @@ def test_what_packs_too_well_is_stored():
     assert len(packed({"a": np.arange(10**5)})) < 3 * 10**5
 
 
-@pytest.mark.parametrize("change", [
-    {"exponent": EXPONENTS[1] + 1}, {"exponent": EXPONENTS[0] - 1}, {"exponent": 32767},
-    {"table_feature": -(2**31)}, {"table_feature": 2**31 - 1}, {"table_count": -(2**31)}, {"table_count": 2**31 - 1},
-    {"tree_nodes": -(2**31)}, {"tree_nodes": 2**31 - 1}, {"feature_bytes": 255}, {"place_bytes": 255}, {"gain_bytes": 255},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"exponent": EXPONENTS[1] + 1},
+        {"exponent": EXPONENTS[0] - 1},
+        {"exponent": 32767},
+        {"table_feature": -(2**31)},
+        {"table_feature": 2**31 - 1},
+        {"table_count": -(2**31)},
+        {"table_count": 2**31 - 1},
+        {"tree_nodes": -(2**31)},
+        {"tree_nodes": 2**31 - 1},
+        {"feature_bytes": 255},
+        {"place_bytes": 255},
+        {"gain_bytes": 255},
+    ],
+)
 def test_numbers_out_of_range_are_refused(written, tmp_path, change):
     for at in (0, 7, -1):
         arrays = {name: part.copy() for name, part in parts(written).items()}
@@ -334,17 +350,25 @@ def test_numbers_out_of_range_are_refused(written, tmp_path, change):
         refused(archive({name: as_bytes(part) for name, part in arrays.items()}), tmp_path / "forged", 10e6)
 
 
-@pytest.mark.parametrize("change", [
-    lambda a: a.pop("mantissa_bytes"), lambda a: a.pop("exponent"), lambda a: a.update(exponent=a["exponent"][:-1]),
-    lambda a: a.update(mantissa_bytes=a["mantissa_bytes"][:-1]),
-    lambda a: a.update(mantissa_bytes=a["mantissa_bytes"].astype(np.int16)),
-    lambda a: a.update(mantissa_bytes=np.repeat(a["mantissa_bytes"], 2, axis=1)),
-    lambda a: a.update(mantissa_bytes=a["mantissa_bytes"][:, 0]), lambda a: a.update(exponent=a["exponent"][:, None]),
-    lambda a: a.update(gain_bytes=a["gain_bytes"][:, :1]), lambda a: a.update(gain_bytes=a["gain_bytes"][:-1]),
-    lambda a: a.update(leaf_slope=np.zeros(len(a["exponent"])), leaf_origin=np.zeros(len(a["exponent"]))),
-    lambda a: a.update(leaf_value=np.ones(3)), lambda a: a.update(tree_nodes=a["tree_nodes"].astype(">i4")),
-    lambda a: a.update(leaf_vector_bytes=np.zeros((len(a["exponent"]), 1), dtype=np.uint8)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda a: a.pop("mantissa_bytes"),
+        lambda a: a.pop("exponent"),
+        lambda a: a.update(exponent=a["exponent"][:-1]),
+        lambda a: a.update(mantissa_bytes=a["mantissa_bytes"][:-1]),
+        lambda a: a.update(mantissa_bytes=a["mantissa_bytes"].astype(np.int16)),
+        lambda a: a.update(mantissa_bytes=np.repeat(a["mantissa_bytes"], 2, axis=1)),
+        lambda a: a.update(mantissa_bytes=a["mantissa_bytes"][:, 0]),
+        lambda a: a.update(exponent=a["exponent"][:, None]),
+        lambda a: a.update(gain_bytes=a["gain_bytes"][:, :1]),
+        lambda a: a.update(gain_bytes=a["gain_bytes"][:-1]),
+        lambda a: a.update(leaf_slope=np.zeros(len(a["exponent"])), leaf_origin=np.zeros(len(a["exponent"]))),
+        lambda a: a.update(leaf_value=np.ones(3)),
+        lambda a: a.update(tree_nodes=a["tree_nodes"].astype(">i4")),
+        lambda a: a.update(leaf_vector_bytes=np.zeros((len(a["exponent"]), 1), dtype=np.uint8)),
+    ],
+)
 def test_parts_that_do_not_fit_are_refused(written, tmp_path, change):
     arrays = parts(written)
     change(arrays)
@@ -363,7 +387,9 @@ def test_forged_numbers_never_crash(written, problem, tmp_path, which, place, ch
     place %= flat.size
     if flat.dtype.kind in "iu":
         now, limits = int(flat[place]), np.iinfo(flat.dtype)
-        flat[place] = np.clip((now - 2, now - 1, now + 1, now + 2, limits.min, limits.max), limits.min, limits.max)[choice]
+        flat[place] = np.clip((now - 2, now - 1, now + 1, now + 2, limits.min, limits.max), limits.min, limits.max)[
+            choice
+        ]
     else:
         with np.errstate(over="ignore"):
             flat[place] = np.array((0.0, -1.0, 1e300, np.nan, np.inf, -np.inf)).astype(flat.dtype)[choice]

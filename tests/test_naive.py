@@ -179,9 +179,7 @@ def test_exponential_step_is_the_arc_tangent_form():
     f = np.where(X[:, 1] > 0, 1.0, -1.0)
     eps = naive.smoothing_mass(s, H, 0.1)
     edge, mass = naive.edge_and_mass(s, H)
-    assert np.allclose(
-        naive.solve_step(s, H, f, eps), np.arctanh(f @ edge / (mass.sum(axis=0) + 2 * eps)), rtol=1e-12
-    )
+    assert np.allclose(naive.solve_step(s, H, f, eps), np.arctanh(f @ edge / (mass.sum(axis=0) + 2 * eps)), rtol=1e-12)
 
 
 def test_smoothing_mass_is_what_can_be_lost():
@@ -193,8 +191,7 @@ def test_smoothing_mass_is_what_can_be_lost():
     assert np.allclose(naive.smoothing_mass(s, best, 1.0), 0, atol=1e-12)
     assert s.floor.min(axis=1).max() == 0 and s.floor.max() > 1
     by_hand = [
-        1 * (s.c_plus[0, k] + s.c_minus[0, k] - s.floor[0, k])
-        + 2 * (s.c_plus[1, k] + s.c_minus[1, k] - s.floor[1, k])
+        1 * (s.c_plus[0, k] + s.c_minus[0, k] - s.floor[0, k]) + 2 * (s.c_plus[1, k] + s.c_minus[1, k] - s.floor[1, k])
         for k in range(3)
     ]
     assert np.allclose(naive.smoothing_mass(s, 0 * best, 0.25), 0.25 * np.array(by_hand))
@@ -394,13 +391,7 @@ def test_rebel_invariances(loss, offset, max_depth):
     edges = naive.midpoint_edges(X)
 
     def run(X, costs, weights):
-        options = {
-            "loss": loss,
-            "offset": offset,
-            "smoothing": 1e-3,
-            "max_depth": max_depth,
-            "fit_intercept": True,
-        }
+        options = {"loss": loss, "offset": offset, "smoothing": 1e-3, "max_depth": max_depth, "fit_intercept": True}
         return naive.rebel(X, costs, weights, edges, 6, **options)
 
     base = run(X, costs, weights)
@@ -443,9 +434,7 @@ def test_two_classes_have_opposite_scores(loss, max_depth):
     """Lemma of S.8: H_1 = -H_2."""
     X, _, weights, _ = problem(9, n=30)
     y = np.random.default_rng(9).integers(2, size=30)
-    model = naive.rebel(
-        X, 1 - np.eye(2)[y], weights, naive.midpoint_edges(X), 10, loss=loss, max_depth=max_depth
-    )
+    model = naive.rebel(X, 1 - np.eye(2)[y], weights, naive.midpoint_edges(X), 10, loss=loss, max_depth=max_depth)
     assert np.allclose(model.H[:, 0], -model.H[:, 1], atol=1e-12)
     signs = 2 * y - 1  # and the loss is the binary one, the last line of S.8
     margin_loss = np.average(naive.base_function(loss, -signs * model.H[:, 1]), weights=weights)

@@ -23,7 +23,11 @@ def noise(n=300, seed=8):
 def test_a_fit_without_a_round_says_what_left_out_rows_said(pool):
     X, y = noise()
     members = r"members of [5-9] kinds" if pool else "trees"
-    with pytest.warns(UserWarning, match=TOLD + rf"with {members} the log-loss of 300 rows was 0\.6\d+ at best, with the class frequencies 0\.6\d+, a difference that chance may make. Try more rows") as told:
+    with pytest.warns(
+        UserWarning,
+        match=TOLD
+        + rf"with {members} the log-loss of 300 rows was 0\.6\d+ at best, with the class frequencies 0\.6\d+, a difference that chance may make. Try more rows",
+    ) as told:
         model = MinRiskClassifier(pool=pool, random_state=0).fit(X, y)
     assert len(told) == 1 and told[0].filename == __file__
     assert model.n_iter_ == 0 and len(model.model_) == 0 and model.model_.smooth is None
@@ -32,15 +36,20 @@ def test_a_fit_without_a_round_says_what_left_out_rows_said(pool):
 
 def test_members_trained_on_costs_are_compared_with_one_decision():
     X, y = noise(seed=0)
-    with pytest.warns(UserWarning, match=TOLD + r"with trees the mean cost of 300 rows was .* at best, with one decision for all "):
+    with pytest.warns(
+        UserWarning, match=TOLD + r"with trees the mean cost of 300 rows was .* at best, with one decision for all "
+    ):
         model = MinRiskClassifier([[0, 1], [5, 0]], surrogate="gll", random_state=0).fit(X, y)
     assert model.n_iter_ == 0
 
 
-@pytest.mark.parametrize("options", [
-    {"cost": CostMatrix([[0, 1], [0, 1]], allow_diagonal=True)},  # one decision is the cheapest for every row
-    {"cv": 1, "n_estimators": 2},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cost": CostMatrix([[0, 1], [0, 1]], allow_diagonal=True)},  # one decision is the cheapest for every row
+        {"cv": 1, "n_estimators": 2},
+    ],
+)
 def test_nothing_is_said_where_nothing_was_to_be_learnt(options, recwarn):
     MinRiskClassifier(random_state=0, **options).fit(*noise())
     MinRiskClassifier(random_state=0).fit([[0.0], [1.0]], [0, 1])  # too few rows to leave any out
@@ -57,7 +66,9 @@ def test_a_signal_is_no_reason_to_warn(recwarn):
 def test_costs_per_row_may_tell_rows_apart_where_classes_cannot():
     X, y = noise(600)
     rows = np.where(np.arange(2) == y[:, None], 0.0, np.where(X[:, :1] > 0, [[10.0, 1.0]], [[0.1, 1.0]]))
-    with pytest.warns(UserWarning, match="has learnt nothing of the classes, and tells rows apart by their costs alone: left-out"):
+    with pytest.warns(
+        UserWarning, match="has learnt nothing of the classes, and tells rows apart by their costs alone: left-out"
+    ):
         model = MinRiskClassifier(random_state=0).fit(X, y, cost=rows)
     assert model.n_iter_ == 0 and len(model.cost_regression_.packed) > 0
 
@@ -70,9 +81,15 @@ def test_the_command_line_and_the_report_say_so(tmp_path):
         warnings.simplefilter("always")
         streams.prepare()
         result = invoke("fit", tmp_path / "t.csv", "--target", "kind", "--out", tmp_path / "m")
-    assert result.exit_code == 0 and result.stderr.count("has learnt nothing, and answers all rows alike: left-out rows") == 1
+    assert (
+        result.exit_code == 0
+        and result.stderr.count("has learnt nothing, and answers all rows alike: left-out rows") == 1
+    )
     result = invoke("report", tmp_path / "m", tmp_path / "t.csv", "--out", tmp_path / "page.html")
-    assert result.exit_code == 0 and "This model has learnt nothing: it has no rounds" in (tmp_path / "page.html").read_text()
+    assert (
+        result.exit_code == 0
+        and "This model has learnt nothing: it has no rounds" in (tmp_path / "page.html").read_text()
+    )
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         model = MinRiskClassifier(random_state=0, n_estimators=3).fit(X + 2 * y[:, None], y)

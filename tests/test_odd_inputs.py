@@ -22,9 +22,10 @@ def test_odd_inputs_give_an_answer_or_one_clear_error(capsys):
 
 
 @pytest.mark.parametrize(
-    "weight", ["balanced", {0: 1.0}, {1.0, 2.0}, np.array("x"), b"x", object()],
+    "weight",
+    ["balanced", {0: 1.0}, {1.0, 2.0}, np.array("x"), b"x", object()],
     ids=["word", "dictionary", "set", "word in an array", "bytes", "object"],
-)  # fmt: skip
+)
 def test_weights_that_are_no_numbers_are_named(weight):
     y = np.arange(24) % 3
     with pytest.raises(ValueError, match="sample_weight must hold a number for each row"):
@@ -47,7 +48,9 @@ def test_new_rows_in_a_frame_whose_names_are_the_same(algorithm):
 
 
 def test_columns_in_a_dict_are_no_table():
-    with pytest.raises(ValueError, match=r"^X must be a table or an array, got dict: make a table of it, pandas.DataFrame\(X\)\.$"):
+    with pytest.raises(
+        ValueError, match=r"^X must be a table or an array, got dict: make a table of it, pandas.DataFrame\(X\)\.$"
+    ):
         REBELClassifier(n_estimators=3).fit({"a": [1.0, 2.0]}, [0, 1])
 
 
@@ -59,13 +62,15 @@ def test_what_is_no_table_is_told_in_one_sentence():
         "got 'train.csv': read the file first": "train.csv",
         "got a list of dicts: make a table of it": [{"a": 1.0, "b": 2.0, "c": 3.0}] * 24,
         r"got ndarray of shape \(24,\)\. Reshape your data: .* give X before y": y,
-        r"got Series of shape \(3,\)\. Reshape your data: X.to_frame\(\).T if it is one row": pd.Series(X[0], ["a", "b", "c"]),
+        r"got Series of shape \(3,\)\. Reshape your data: X.to_frame\(\).T if it is one row": pd.Series(
+            X[0], ["a", "b", "c"]
+        ),
         r"got list of shape \(3,\)\. Reshape your data": X[0].tolist(),
         r"got a list of texts such as 'good': give X before y if these are labels": ["good", "bad"] * 12,
         r"got texts such as 'good' in an array: .* and X before y": np.array([["good"], ["bad"]] * 12),
         r"must be a table or an array, got set: make a table of it": {"good", "bad"},
         "Complex data not supported: X must hold real numbers, got complex128": X * 1j,
-    }  # fmt: skip
+    }
     for told, given in wrong.items():
         for use in (lambda X: REBELClassifier(n_estimators=3).fit(X, y), fitted.predict):
             with pytest.raises(ValueError, match=told) as raised:
@@ -86,8 +91,17 @@ def with_one_beyond(numbers, at):
 
 @long_floats
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, lambda X: X.astype(object), lambda X: X.tolist(), lambda X: pd.DataFrame(X.astype(object)),
-                                  lambda X: pd.DataFrame({"0": X[:, 0], "1": X[:, 1], "c": pd.Categorical(["u", "v"] * 12)})])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind",
+    [
+        np.asarray,
+        pd.DataFrame,
+        lambda X: X.astype(object),
+        lambda X: X.tolist(),
+        lambda X: pd.DataFrame(X.astype(object)),
+        lambda X: pd.DataFrame({"0": X[:, 0], "1": X[:, 1], "c": pd.Categorical(["u", "v"] * 12)}),
+    ],
+)
 def test_features_beyond_float64_are_refused(kind):
     """They became infinite, with a warning of NumPy's."""
     X, y = np.random.default_rng(0).normal(size=(24, 2)), np.arange(24) % 3
@@ -102,7 +116,11 @@ def test_features_beyond_float64_are_refused(kind):
 @long_floats
 @pytest.mark.filterwarnings("error")
 def test_labels_weights_and_costs_beyond_float64_are_refused():
-    X, y, table = np.random.default_rng(0).normal(size=(24, 2)), np.arange(24) % 3, with_one_beyond(1 - np.eye(3), (0, 1))
+    X, y, table = (
+        np.random.default_rng(0).normal(size=(24, 2)),
+        np.arange(24) % 3,
+        with_one_beyond(1 - np.eye(3), (0, 1)),
+    )
     model = REBELClassifier(n_estimators=2)
     for as_kind in (np.asarray, lambda numbers: numbers.astype(object)):
         with pytest.raises(ValueError, match="infinity"):

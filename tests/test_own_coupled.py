@@ -16,9 +16,10 @@ from minrisk.losses.own_coupled import OwnCoupledLoss, check
 LOG2 = np.log(2.0)
 SQUARED = (lambda x: (1 + x) ** 2, lambda x: 2 * (1 + x), lambda x: np.full_like(x, 2.0))
 LOGISTIC = (
-    lambda x: np.logaddexp(0, x) / LOG2, lambda x: 1 / (1 + np.exp(-x)) / LOG2,
+    lambda x: np.logaddexp(0, x) / LOG2,
+    lambda x: 1 / (1 + np.exp(-x)) / LOG2,
     lambda x: np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))) ** 2 / LOG2,
-)  # fmt: skip
+)
 HINGE = (lambda x: np.maximum(0, 1 + x) ** 2, lambda x: 2 * np.maximum(0, 1 + x), lambda x: 2.0 * (x > -1))
 
 
@@ -28,11 +29,15 @@ HINGE = (lambda x: np.maximum(0, 1 + x) ** 2, lambda x: 2 * np.maximum(0, 1 + x)
 def test_known_functions_are_as_their_kernels(name, offset, depth):
     X, y, cost, weights = problem(4, 3, 60)
     options = {"n_estimators": 8, "offset": offset, "max_depth": depth, "stump_search": "quadratic"}
-    own = REBELClassifier(cost, loss={"squared": SQUARED, "logistic": LOGISTIC}[name], **options).fit(X, y, sample_weight=weights)
+    own = REBELClassifier(cost, loss={"squared": SQUARED, "logistic": LOGISTIC}[name], **options).fit(
+        X, y, sample_weight=weights
+    )
     known = REBELClassifier(cost, loss=name, **options).fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(own.train_loss_, known.train_loss_, rtol=1e-7)
     np.testing.assert_allclose(own.decision_function(X), known.decision_function(X), rtol=1e-4, atol=1e-6)
-    zero = [clone(one).set_params(target_loss="zero risk").fit(X, y, sample_weight=weights).n_iter_ for one in (own, known)]
+    zero = [
+        clone(one).set_params(target_loss="zero risk").fit(X, y, sample_weight=weights).n_iter_ for one in (own, known)
+    ]
     assert zero[0] == zero[1]
 
 
@@ -64,12 +69,16 @@ def test_floors_are_least_values():
         ((np.exp, lambda x: 2 * np.exp(x), lambda x: 2 * np.exp(x)), "F' must be the slope of F"),
         ((lambda x: 0.5 * np.exp(x),) * 3, "at least 1 for x >= 0"),
         ((lambda x: 1 + np.exp(x), np.exp, np.exp), "F must fall to 0"),
-        ((lambda x: 2 + np.tanh(x), lambda x: 1 / np.cosh(x) ** 2, lambda x: -2 * np.tanh(x) / np.cosh(x) ** 2), "F must be convex"),
+        (
+            (lambda x: 2 + np.tanh(x), lambda x: 1 / np.cosh(x) ** 2, lambda x: -2 * np.tanh(x) / np.cosh(x) ** 2),
+            "F must be convex",
+        ),
         ((np.log, np.reciprocal, np.square), "must be finite"),
         ((lambda x: np.maximum(0.0, 1 + x), lambda x: 1.0 * (x > -1), lambda x: 0 * x), "F'' must be above 0 at 0"),
-        ((math.exp,) * 3, "must take an array"), ((lambda x: np.exp(x)[:2],) * 3, "must take an array"),
+        ((math.exp,) * 3, "must take an array"),
+        ((lambda x: np.exp(x)[:2],) * 3, "must take an array"),
     ],
-)  # fmt: skip
+)
 def test_functions_that_are_not_admissible_are_refused(F, message):
     with pytest.raises(ValueError, match=message):
         REBELClassifier(loss=F).fit([[0.0], [1.0]], [0, 1])

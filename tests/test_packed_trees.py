@@ -183,9 +183,15 @@ def chain(n_levels):
     leaf = left == np.arange(len(left))
     vector = np.where(leaf, np.cumsum(leaf) - 1, 0).astype(np.int32)
     return Tree(
-        np.zeros(len(left), dtype=np.int32), left, np.where(leaf, np.inf, 0.0), left.astype(np.int32), leaf * 1.0, vector,
-        leaf * 0.0, n_levels,
-    )  # fmt: skip
+        np.zeros(len(left), dtype=np.int32),
+        left,
+        np.where(leaf, np.inf, 0.0),
+        left.astype(np.int32),
+        leaf * 1.0,
+        vector,
+        leaf * 0.0,
+        n_levels,
+    )
 
 
 def test_levels_have_an_end():
@@ -207,14 +213,24 @@ def test_zeros_of_both_signs_are_one_threshold():
 
 
 # -- planes of bytes ---------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("coding", "numbers", "width"), [
-    (WHOLE, np.arange(256), 1), (WHOLE, np.arange(257), 2), (WHOLE, np.array([0, 65_536], dtype=np.int32), 4),
-    (WHOLE, np.arange(70_000) % 65_536, 2), (WHOLE, np.empty(0, dtype=np.uint16), 1),
-    (SIGNED, np.arange(-128, 128, dtype=np.int16), 1), (SIGNED, np.arange(-129, 128, dtype=np.int16), 2),
-    (SIGNED, np.arange(-128, 129, dtype=np.int16), 2), (SIGNED, np.arange(-(1 << 15), 1 << 15).astype(np.int16), 2),
-    (SIGNED, np.empty(0, dtype=np.int16), 1), (REALS, np.random.default_rng(0).normal(size=70_000), 8),
-    (REALS, np.array([0.0, -0.0, np.inf, 5e-324]), 8), (REALS, np.array([0.0, 1.0, 0.5, 3e38], dtype=np.float32), 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("coding", "numbers", "width"),
+    [
+        (WHOLE, np.arange(256), 1),
+        (WHOLE, np.arange(257), 2),
+        (WHOLE, np.array([0, 65_536], dtype=np.int32), 4),
+        (WHOLE, np.arange(70_000) % 65_536, 2),
+        (WHOLE, np.empty(0, dtype=np.uint16), 1),
+        (SIGNED, np.arange(-128, 128, dtype=np.int16), 1),
+        (SIGNED, np.arange(-129, 128, dtype=np.int16), 2),
+        (SIGNED, np.arange(-128, 129, dtype=np.int16), 2),
+        (SIGNED, np.arange(-(1 << 15), 1 << 15).astype(np.int16), 2),
+        (SIGNED, np.empty(0, dtype=np.int16), 1),
+        (REALS, np.random.default_rng(0).normal(size=70_000), 8),
+        (REALS, np.array([0.0, -0.0, np.inf, 5e-324]), 8),
+        (REALS, np.array([0.0, 1.0, 0.5, 3e38], dtype=np.float32), 2),
+    ],
+)
 def test_planes_hold_numbers(coding, numbers, width, tmp_path):
     """In an archive, which NumPy reads as well."""
     planes = coding.planes(numbers)
@@ -253,7 +269,9 @@ def test_files_have_few_bytes_for_a_leaf(tmp_path):
     model = minrisk.MinRiskClassifier(n_estimators=60, pool=False, random_state=0).fit(X, y)
     vectors = np.asarray(model.model_.vectors)
     step = -9
-    rounded = RoundedVectors(np.rint(vectors * 2.0**-step).astype(np.int16), np.full(len(vectors), step, dtype=np.int16))
+    rounded = RoundedVectors(
+        np.rint(vectors * 2.0**-step).astype(np.int16), np.full(len(vectors), step, dtype=np.int16)
+    )
     model.model_ = replace(model.model_, vectors=rounded)
     minrisk.save(model, tmp_path / "m")
     n_leaves, n_classes = vectors.shape

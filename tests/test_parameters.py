@@ -41,7 +41,7 @@ from minrisk.validation import Depth, Features, Flag, Folds, Number, Seed, Threa
 WARM = [algorithm for algorithm in ALGORITHMS if algorithm is not MinRiskClassifier]
 NO_LIMIT = [2**31 - 1, sys.maxsize, np.uint64(2**64 - 1), 10**400]
 NEEDS = {  # what a parameter needs to matter
-    "n_iter_no_change": {"early_stopping": True},
+    "n_iter_no_change": {"early_stopping": True}
 }
 
 
@@ -80,9 +80,9 @@ def numpy_typed(name, rule, value):
 def test_numpys_numbers_are_numbers(wine, algorithm, tmp_path):
     X, y = wine
     plain = small(algorithm)
-    typed = small(algorithm).set_params(**{
-        name: numpy_typed(name, rule, plain.get_params()[name]) for name, rule in algorithm._rules.items()
-    })
+    typed = small(algorithm).set_params(
+        **{name: numpy_typed(name, rule, plain.get_params()[name]) for name, rule in algorithm._rules.items()}
+    )
     plain.fit(X, y), typed.fit(X, y)
     assert isinstance(typed.n_estimators, np.int32)  # parameters stay as they were given
     np.testing.assert_array_equal(typed.decision_function(X), plain.decision_function(X))
@@ -114,37 +114,51 @@ def test_learning_rate_of_any_kind_gives_the_same_bits(wine):
     for algorithm in (MinRiskClassifier, REBELClassifier):
         expected = small(algorithm, learning_rate=1.0).fit(X, y).decision_function(X)
         for value in (1, np.float32(1), np.int16(1), np.float16(1)):
-            np.testing.assert_array_equal(small(algorithm, learning_rate=value).fit(X, y).decision_function(X), expected)
+            np.testing.assert_array_equal(
+                small(algorithm, learning_rate=value).fit(X, y).decision_function(X), expected
+            )
 
 
-@pytest.mark.parametrize(("parameters", "message"), [
-    ({"n_estimators": 5.0}, r"n_estimators must be a whole number at least 1(, or None)?, got 5\.0: write 5\."),
-    ({"n_estimators": np.float32(5)}, "n_estimators must be a whole number at least 1(, or None)?, got .*: write 5"),
-    ({"n_estimators": np.array(5)}, r"n_estimators must be a whole number at least 1(, or None)?, got array\(5\): write 5"),
-    ({"n_estimators": np.array([5])}, "n_estimators must be a whole number at least 1, .*: write 5"),
-    ({"n_estimators": True}, r"n_estimators must be a whole number at least 1(, or None)?, got True\.$"),
-    ({"n_estimators": np.True_}, "n_estimators must be a whole number at least 1"),
-    ({"n_estimators": "5"}, "n_estimators must be a whole number at least 1(, or None)?, got '5'"),
-    ({"n_estimators": decimal.Decimal(5)}, "n_estimators must be a whole number at least 1"),
-    ({"n_estimators": 5.5}, r"n_estimators must be a whole number at least 1(, or None)?, got 5\.5\.$"),
-    ({"n_estimators": np.nan}, r"n_estimators must be a whole number at least 1(, or None)?, got nan\.$"),
-    ({"n_estimators": np.int8(0)}, "n_estimators must be a whole number at least 1(, or None)?, got np.int8"),
-    ({"learning_rate": np.float32(np.inf)}, "learning_rate must be a number above 0"),
-    ({"learning_rate": 10**400}, "learning_rate must be a number above 0"),
-    ({"subsample": np.bool_(True)}, "subsample must be a number above 0"),
-    ({"max_features": 2.0}, r"max_features must be a share .* got 2\.0: write 2\."),
-    ({"max_features": np.array(3)}, "max_features must be a share .*: write 3"),
-    ({"max_features": np.float32(np.nan)}, "max_features must be a share"),
-    ({"max_bins": 2**31 - 1}, "max_bins must be a whole number at least 2 and at most 256"),
-    ({"n_jobs": 0}, "n_jobs must be a whole number but 0 .-1: all cores., or None, got 0"),
-    ({"n_jobs": 2.0}, r"n_jobs must be a whole number .* got 2\.0: write 2"),
-    ({"n_jobs": "all"}, "n_jobs must be a whole number"),
-    ({"random_state": np.random.default_rng(0)}, r"random_state must be .* numpy\.random\.RandomState or None .a Generator"),
-    ({"random_state": -1}, "random_state must be a whole number from 0 to 4294967295"),
-    ({"random_state": 2**32}, "random_state must be a whole number from 0 to 4294967295"),
-    ({"random_state": 1.0}, r"random_state must be a whole number .* got 1\.0: write 1"),
-    ({"verbose": -1}, "verbose must be True, False or a whole number at least 0"),
-])
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_estimators": 5.0}, r"n_estimators must be a whole number at least 1(, or None)?, got 5\.0: write 5\."),
+        (
+            {"n_estimators": np.float32(5)},
+            "n_estimators must be a whole number at least 1(, or None)?, got .*: write 5",
+        ),
+        (
+            {"n_estimators": np.array(5)},
+            r"n_estimators must be a whole number at least 1(, or None)?, got array\(5\): write 5",
+        ),
+        ({"n_estimators": np.array([5])}, "n_estimators must be a whole number at least 1, .*: write 5"),
+        ({"n_estimators": True}, r"n_estimators must be a whole number at least 1(, or None)?, got True\.$"),
+        ({"n_estimators": np.True_}, "n_estimators must be a whole number at least 1"),
+        ({"n_estimators": "5"}, "n_estimators must be a whole number at least 1(, or None)?, got '5'"),
+        ({"n_estimators": decimal.Decimal(5)}, "n_estimators must be a whole number at least 1"),
+        ({"n_estimators": 5.5}, r"n_estimators must be a whole number at least 1(, or None)?, got 5\.5\.$"),
+        ({"n_estimators": np.nan}, r"n_estimators must be a whole number at least 1(, or None)?, got nan\.$"),
+        ({"n_estimators": np.int8(0)}, "n_estimators must be a whole number at least 1(, or None)?, got np.int8"),
+        ({"learning_rate": np.float32(np.inf)}, "learning_rate must be a number above 0"),
+        ({"learning_rate": 10**400}, "learning_rate must be a number above 0"),
+        ({"subsample": np.bool_(True)}, "subsample must be a number above 0"),
+        ({"max_features": 2.0}, r"max_features must be a share .* got 2\.0: write 2\."),
+        ({"max_features": np.array(3)}, "max_features must be a share .*: write 3"),
+        ({"max_features": np.float32(np.nan)}, "max_features must be a share"),
+        ({"max_bins": 2**31 - 1}, "max_bins must be a whole number at least 2 and at most 256"),
+        ({"n_jobs": 0}, "n_jobs must be a whole number but 0 .-1: all cores., or None, got 0"),
+        ({"n_jobs": 2.0}, r"n_jobs must be a whole number .* got 2\.0: write 2"),
+        ({"n_jobs": "all"}, "n_jobs must be a whole number"),
+        (
+            {"random_state": np.random.default_rng(0)},
+            r"random_state must be .* numpy\.random\.RandomState or None .a Generator",
+        ),
+        ({"random_state": -1}, "random_state must be a whole number from 0 to 4294967295"),
+        ({"random_state": 2**32}, "random_state must be a whole number from 0 to 4294967295"),
+        ({"random_state": 1.0}, r"random_state must be a whole number .* got 1\.0: write 1"),
+        ({"verbose": -1}, "verbose must be True, False or a whole number at least 0"),
+    ],
+)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_other_values_are_refused_kindly(wine, algorithm, parameters, message):
     if not set(parameters) <= set(algorithm().get_params()):
@@ -156,7 +170,11 @@ def test_other_values_are_refused_kindly(wine, algorithm, parameters, message):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_subclasses_have_constructors_of_their_own(wine, algorithm):
     """As all estimators of scikit-learn may: what they hand on is set, and only what they name is cloned."""
-    few = {name: value for name, value in {"n_estimators": 2, "random_state": 0, "pool": False}.items() if name in algorithm().get_params()}
+    few = {
+        name: value
+        for name, value in {"n_estimators": 2, "random_state": 0, "pool": False}.items()
+        if name in algorithm().get_params()
+    }
 
     class Own(algorithm):
         def __init__(self, extra=3, cost=None):
@@ -173,7 +191,10 @@ def test_a_constructor_that_sets_nothing_is_told():
         def __init__(self):
             self.n_estimators = 2
 
-    with pytest.raises(TypeError, match=r"^Own: the constructor must set all parameters .* but has no .*: call super\(\).__init__ there\.$"):
+    with pytest.raises(
+        TypeError,
+        match=r"^Own: the constructor must set all parameters .* but has no .*: call super\(\).__init__ there\.$",
+    ):
         Own().fit([[0.0], [1.0]], [0, 1])
 
 
@@ -200,7 +221,9 @@ def test_random_states(wine):
     draws = {"subsample": 0.5, "n_estimators": 3}
     expected = REBELClassifier(random_state=7, **draws).fit(X, y).decision_function(X)
     for state in (np.int64(7), np.uint8(7), np.random.RandomState(7)):
-        np.testing.assert_array_equal(REBELClassifier(random_state=state, **draws).fit(X, y).decision_function(X), expected)
+        np.testing.assert_array_equal(
+            REBELClassifier(random_state=state, **draws).fit(X, y).decision_function(X), expected
+        )
     state = np.random.RandomState(7)
     first, second = (REBELClassifier(random_state=state, **draws).fit(X, y).decision_function(X) for _ in range(2))
     assert not np.array_equal(first, second)  # it is the caller's, and goes on
@@ -214,7 +237,9 @@ def test_folds_and_features_of_numpys_types(wine):
     found = small(MinRiskClassifier, cv=np.int64(3), max_features=np.uint8(2)).fit(X, y).predict_proba(X)
     np.testing.assert_array_equal(found, expected)
     expected = small(MinRiskClassifier, max_features=0.5).fit(X, y).predict_proba(X)
-    np.testing.assert_array_equal(small(MinRiskClassifier, max_features=np.float32(0.5)).fit(X, y).predict_proba(X), expected)
+    np.testing.assert_array_equal(
+        small(MinRiskClassifier, max_features=np.float32(0.5)).fit(X, y).predict_proba(X), expected
+    )
     for cv in (True, np.True_, 2.0, np.float64(3), "3"):
         with pytest.raises(ValueError, match="cv must be a whole number at least 1"):
             MinRiskClassifier(cv=cv).fit(X, y)
@@ -222,11 +247,21 @@ def test_folds_and_features_of_numpys_types(wine):
 
 def test_searches_pass_numpys_types(wine, tmp_path):
     X, y = wine
-    grid = {"pool": np.array([True, False]), "n_estimators": np.arange(3, 5), "learning_rate": np.array([0.5], dtype=np.float32)}
-    search = RandomizedSearchCV(MinRiskClassifier(random_state=0), grid, n_iter=2, cv=2, error_score="raise", random_state=0)
+    grid = {
+        "pool": np.array([True, False]),
+        "n_estimators": np.arange(3, 5),
+        "learning_rate": np.array([0.5], dtype=np.float32),
+    }
+    search = RandomizedSearchCV(
+        MinRiskClassifier(random_state=0), grid, n_iter=2, cv=2, error_score="raise", random_state=0
+    )
     save(search.fit(X, y).best_estimator_, tmp_path / "m")
     np.testing.assert_array_equal(load(tmp_path / "m").predict(X), search.predict(X))
-    grid = {"early_stopping": np.array([True, False]), "max_depth": np.array([1, 2]), "max_features": np.array([0.5, 1.0])}
+    grid = {
+        "early_stopping": np.array([True, False]),
+        "max_depth": np.array([1, 2]),
+        "max_features": np.array([0.5, 1.0]),
+    }
     search = GridSearchCV(REBELClassifier(n_estimators=3, random_state=0), grid, cv=2, error_score="raise").fit(X, y)
     save(search.best_estimator_, tmp_path / "m")
     again = load(tmp_path / "m")
@@ -389,7 +424,12 @@ def test_a_failing_warm_start_leaves_the_rounds_as_they_were(wine, algorithm):
 def test_a_prediction_sees_one_fit_from_beginning_to_end(wine, monkeypatch):
     X, y = wine
     other = MinRiskClassifier(n_estimators=2, pool=False).fit(X[:, ::-1], np.array(["c", "b", "a"])[y])
-    for method, more in (("predict", ()), ("predict", (1 - np.eye(3),)), ("decision_function", ()), ("predict_proba", ())):
+    for method, more in (
+        ("predict", ()),
+        ("predict", (1 - np.eye(3),)),
+        ("decision_function", ()),
+        ("predict_proba", ()),
+    ):
         model = MinRiskClassifier(n_estimators=2, pool=False).fit(X, y)
         asked = "_decisions" if method == "predict" else "_scores"
         expected, answer = getattr(model, method)(X, *more), getattr(MinRiskClassifier, asked)
@@ -408,23 +448,45 @@ def test_a_prediction_sees_one_fit_from_beginning_to_end(wine, monkeypatch):
 OTHER = {"binning": "uniform", "max_bins": 17}
 
 
-@pytest.mark.parametrize(("algorithm", "changed"), [
-    *[(algorithm, {name: value}) for algorithm in WARM for name, value in OTHER.items() if name in algorithm._rules],
-    *[(algorithm, {"early_stopping": True}) for algorithm in WARM if "early_stopping" in algorithm._rules],
-    (MultiBoostClassifier, {"keep_stages": True}), (StructBoostClassifier, {"keep_stages": True}),
-    (REBELClassifier, {"loss": "logistic"}), (LocalizedSimilaritiesClassifier, {"loss": "logistic"}),
-    (LocalizedSimilaritiesClassifier, {"response": "sign"}), (LocalizedSimilaritiesClassifier, {"scaling": "robust"}),
-    (LocalizedSimilaritiesClassifier, {"offset": "paper"}), (LocalizedSimilaritiesClassifier, {"fit_intercept": False}),
-    (REBELClassifier, {"weak_learner": "stump"}), (REBELClassifier, {"offset": "paper"}),
-    (REBELClassifier, {"fit_intercept": False}), (MCBoostClassifier, {"loss": "gel"}),
-    (MCBoostClassifier, {"descent": "gradient"}), (MCBoostClassifier, {"estimator": Ridge()}),
-    (MCBoostClassifier, {"gamma": "log"}), (MCBoostClassifier, {"phi": "squared"}),
-    (MCBoostClassifier, {"weak_learner": "tree"}), (StagewiseMCBoostClassifier, {"loss": "logistic"}),
-    (StagewiseMCBoostClassifier, {"penalty": "l2"}), (MultiBoostClassifier, {"penalty": "l2"}), (MultiBoostClassifier, {"loss": "exponential"}),
-    (AdaBoostMHClassifier, {"response": "sign"}), (AdaBoostMOClassifier, {"code": "one-vs-all"}),
-    (AdaBoostMOClassifier, {"decoding": "hamming"}), (GentleBoostClassifier, {"variant": "margin"}),
-    (GradBoostClassifier, {"keep_stages": True}), (GradBoostClassifier, {"norm": "linf"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("algorithm", "changed"),
+    [
+        *[
+            (algorithm, {name: value})
+            for algorithm in WARM
+            for name, value in OTHER.items()
+            if name in algorithm._rules
+        ],
+        *[(algorithm, {"early_stopping": True}) for algorithm in WARM if "early_stopping" in algorithm._rules],
+        (MultiBoostClassifier, {"keep_stages": True}),
+        (StructBoostClassifier, {"keep_stages": True}),
+        (REBELClassifier, {"loss": "logistic"}),
+        (LocalizedSimilaritiesClassifier, {"loss": "logistic"}),
+        (LocalizedSimilaritiesClassifier, {"response": "sign"}),
+        (LocalizedSimilaritiesClassifier, {"scaling": "robust"}),
+        (LocalizedSimilaritiesClassifier, {"offset": "paper"}),
+        (LocalizedSimilaritiesClassifier, {"fit_intercept": False}),
+        (REBELClassifier, {"weak_learner": "stump"}),
+        (REBELClassifier, {"offset": "paper"}),
+        (REBELClassifier, {"fit_intercept": False}),
+        (MCBoostClassifier, {"loss": "gel"}),
+        (MCBoostClassifier, {"descent": "gradient"}),
+        (MCBoostClassifier, {"estimator": Ridge()}),
+        (MCBoostClassifier, {"gamma": "log"}),
+        (MCBoostClassifier, {"phi": "squared"}),
+        (MCBoostClassifier, {"weak_learner": "tree"}),
+        (StagewiseMCBoostClassifier, {"loss": "logistic"}),
+        (StagewiseMCBoostClassifier, {"penalty": "l2"}),
+        (MultiBoostClassifier, {"penalty": "l2"}),
+        (MultiBoostClassifier, {"loss": "exponential"}),
+        (AdaBoostMHClassifier, {"response": "sign"}),
+        (AdaBoostMOClassifier, {"code": "one-vs-all"}),
+        (AdaBoostMOClassifier, {"decoding": "hamming"}),
+        (GentleBoostClassifier, {"variant": "margin"}),
+        (GradBoostClassifier, {"keep_stages": True}),
+        (GradBoostClassifier, {"norm": "linf"}),
+    ],
+)
 @pytest.mark.parametrize("loaded", [False, True])
 def test_rounds_of_another_kind_are_refused(wine, algorithm, changed, loaded, tmp_path):
     X, y = wine
@@ -434,7 +496,9 @@ def test_rounds_of_another_kind_are_refused(wine, algorithm, changed, loaded, tm
         model = load(tmp_path / "m")
     before = model.predict(X)
     model.set_params(warm_start=True, n_estimators=6, **changed)
-    with pytest.raises(ValueError, match=f"^warm_start goes on with the same {name}: expected .*, got .*warm_start=False"):
+    with pytest.raises(
+        ValueError, match=f"^warm_start goes on with the same {name}: expected .*, got .*warm_start=False"
+    ):
         model.fit(X, y)
     np.testing.assert_array_equal(model.predict(X), before)
     model.set_params(warm_start=False).fit(X, y)
@@ -456,9 +520,13 @@ def test_other_costs_and_decisions_are_refused(wine, algorithm):
             small(algorithm, warm_start=True).fit(X, y, cost=by_row).fit(X, y)
     graded = small(algorithm, cost=costs.ordinal(3), warm_start=True).fit(X, y)
     assert graded.fit(X, y, cost=[[0, 1, 2], [1, 0, 1], [2, 1, 0]]).n_iter_ == 4  # the same in other words
-    with pytest.raises(ValueError, match=r"warm_start goes on with the same decisions: expected \[0, 1, 2\], got \[0, 1, 2, "):
+    with pytest.raises(
+        ValueError, match=r"warm_start goes on with the same decisions: expected \[0, 1, 2\], got \[0, 1, 2, "
+    ):
         model.fit(X, y, cost=np.c_[1 - np.eye(3), [0.1] * 3])
-    with pytest.raises(ValueError, match=r"same classes: expected \[0, 1, 2\], got \['a', 'b', 'c'\]. Set warm_start=False"):
+    with pytest.raises(
+        ValueError, match=r"same classes: expected \[0, 1, 2\], got \['a', 'b', 'c'\]. Set warm_start=False"
+    ):
         model.fit(X, np.array(["a", "b", "c"])[y])
     with pytest.raises(ValueError, match="must be at least n_iter_"):
         model.set_params(n_estimators=1).fit(X, y)
@@ -468,7 +536,12 @@ def test_what_may_change_may_change(wine):
     X, y = wine
     model = REBELClassifier(n_estimators=3, warm_start=True).fit(X, y)
     model.set_params(
-        n_estimators=np.int64(6), learning_rate=np.float32(0.5), max_depth=2, n_jobs=2, verbose=False, warm_start=np.True_
+        n_estimators=np.int64(6),
+        learning_rate=np.float32(0.5),
+        max_depth=2,
+        n_jobs=2,
+        verbose=False,
+        warm_start=np.True_,
     )
     assert model.fit(X, y).n_iter_ == 6
 

@@ -69,7 +69,9 @@ LARGE = {
     "stumps of the logistic loss": REBELClassifier(n_estimators=5, loss="logistic", subsample=0.7, random_state=0),
     "shared trees": REBELClassifier(COSTS, n_estimators=3, max_depth=4, subsample=0.4, random_state=0, n_jobs=2),
     "trees, all features": MinRiskClassifier(COSTS, n_estimators=8, pool=False, max_features=1.0, random_state=0),
-    "trees, drawn rows": MinRiskClassifier(COSTS, n_estimators=8, pool=False, search_rows=300, random_state=0, n_jobs=2),
+    "trees, drawn rows": MinRiskClassifier(
+        COSTS, n_estimators=8, pool=False, search_rows=300, random_state=0, n_jobs=2
+    ),
     "trees, on a bag": MinRiskClassifier(n_estimators=6, pool=False, subsample=0.3, search_rows=200, random_state=0),
     "codewords": MCBoostClassifier(COSTS, descent="codewords", weak_learner="tree", n_estimators=3),
     "gamma and phi": MCBoostClassifier(COSTS, loss="gamma-phi", gamma="log", n_estimators=2),
@@ -78,7 +80,9 @@ LARGE = {
     "partitions": AdaBoostSIPClassifier(COSTS, n_estimators=3, max_depth=2, subsample=0.5, random_state=0),
     "lines": MCBoostClassifier(n_estimators=3),
     "pairs": StagewiseMCBoostClassifier(n_estimators=3, loss="logistic"),
-    "all vectors within a bound": MultiBoostClassifier(n_estimators=4, penalty="constraint", bound=1.0, keep_stages=True),
+    "all vectors within a bound": MultiBoostClassifier(
+        n_estimators=4, penalty="constraint", bound=1.0, keep_stages=True
+    ),
     "all vectors, stopped early": MultiBoostClassifier(n_estimators=5, early_stopping=True, random_state=0),
     "all vectors again": MultiBoostClassifier(n_estimators=4),
     "cutting planes": StructBoostClassifier(COSTS, n_estimators=4, solver_iterations=4),
@@ -132,7 +136,9 @@ def blobs_with_costs(n=240, seed=0):
 
 COST_PER_ROW = {
     "rebel": REBELClassifier(n_estimators=6, target_loss="zero risk"),
-    "rebel, logistic, stopped early": REBELClassifier(n_estimators=5, loss="logistic", early_stopping=True, random_state=0),
+    "rebel, logistic, stopped early": REBELClassifier(
+        n_estimators=5, loss="logistic", early_stopping=True, random_state=0
+    ),
     "rebel, squared": REBELClassifier(n_estimators=5, loss="squared", offset="paper", target_loss="zero risk"),
     "similarities": LocalizedSimilaritiesClassifier(n_estimators=5),
     "min risk": MinRiskClassifier(n_estimators=12, pool=False, random_state=0),
@@ -165,7 +171,10 @@ def test_costs_per_row_stay_with_their_rows(name, monkeypatch, tmp_path):
     assert all(len(piece.costs.table) == 3 for piece in pieces if not piece.costs.per_row)
 
 
-TAKES_ALL_ROWS = {"similarities", "min risk, all kinds"}  # into each piece, as points, or into one place where these are few
+TAKES_ALL_ROWS = {
+    "similarities",
+    "min risk, all kinds",
+}  # into each piece, as points, or into one place where these are few
 
 
 @pytest.mark.parametrize("name", [name for name in COST_PER_ROW if name not in TAKES_ALL_ROWS])
@@ -181,7 +190,9 @@ def test_no_message_has_a_line_for_each_row_with_its_costs(name, monkeypatch):
 def test_a_piece_without_rows_knows_the_costs_of_all():
     X, y, cost, weight = blobs_with_costs()
     least = cost.min(axis=1)
-    whole = RowCosts(cost - least[:, None], np.arange(240, dtype=np.int32), weight, y.astype(np.int32), 2.0, least, True)
+    whole = RowCosts(
+        cost - least[:, None], np.arange(240, dtype=np.int32), weight, y.astype(np.int32), 2.0, least, True
+    )
     expected = whole.facts()
 
     def of_piece(meeting, p, first, last):
@@ -246,11 +257,22 @@ def test_drawn_sparse_rows(options, monkeypatch, tmp_path):
 
 
 # -- leads of early decisions ------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("costs", "judged", "in_folds"), slow_after(2, [
-    (COSTS, 1000, True), (None, defaults.JUDGED_STAGES, False),
-    (None, 1000, True), (None, 1000, False), (None, defaults.JUDGED_STAGES, True),
-    (COSTS, 1000, False), (COSTS, defaults.JUDGED_STAGES, True), (COSTS, defaults.JUDGED_STAGES, False),
-]))  # fmt: skip
+@pytest.mark.parametrize(
+    ("costs", "judged", "in_folds"),
+    slow_after(
+        2,
+        [
+            (COSTS, 1000, True),
+            (None, defaults.JUDGED_STAGES, False),
+            (None, 1000, True),
+            (None, 1000, False),
+            (None, defaults.JUDGED_STAGES, True),
+            (COSTS, 1000, False),
+            (COSTS, defaults.JUDGED_STAGES, True),
+            (COSTS, defaults.JUDGED_STAGES, False),
+        ],
+    ),
+)
 def test_leads_are_those_of_one_array(costs, judged, in_folds, monkeypatch):
     monkeypatch.setattr(defaults, "JUDGED_STAGES", judged)
     X, y = blobs(900, 3, seed=4)
@@ -301,7 +323,12 @@ def arrays_in(value, seen):
 
 
 @pytest.mark.parametrize(
-    "model", [REBELClassifier(n_estimators=3), MinRiskClassifier(n_estimators=9, pool=False), MultiBoostClassifier(n_estimators=3)]
+    "model",
+    [
+        REBELClassifier(n_estimators=3),
+        MinRiskClassifier(n_estimators=9, pool=False),
+        MultiBoostClassifier(n_estimators=3),
+    ],
 )
 def test_pieces_share_no_memory(model, monkeypatch):
     made = in_pieces(monkeypatch, 3)

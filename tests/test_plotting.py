@@ -55,7 +55,11 @@ def written(texts):
 
 def luminance(colour):
     channels = np.asarray(mpl.colors.to_rgb(colour))
-    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+    return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4) @ [
+        0.2126,
+        0.7152,
+        0.0722,
+    ]
 
 
 def contrast(one, other):
@@ -85,7 +89,9 @@ class TestRiskCurve:
         legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
         assert any(f"round {stopped.n_iter_}," in text for text in legend)
 
-    @pytest.mark.parametrize(("loss", "scale"), [([2, 1, 0.5], "log"), ([1, 1e-3, 1e-9], "log"), ([0.5, 0, -1], "linear")])
+    @pytest.mark.parametrize(
+        ("loss", "scale"), [([2, 1, 0.5], "log"), ([1, 1e-3, 1e-9], "log"), ([0.5, 0, -1], "linear")]
+    )
     def test_scale_of_the_loss(self, loss, scale):
         display = RiskCurveDisplay(loss, [0.5, 0.2, 0.1]).plot()
         display.figure_.draw_without_rendering()
@@ -200,7 +206,10 @@ class TestCostConfusion:
     @pytest.mark.parametrize("n_classes", [2, 3, 6, 10, 17, 30])
     def test_text_stays_within_cells_and_can_be_read(self, n_classes):
         rng = np.random.default_rng(n_classes)
-        table, counts = rng.exponential(300, size=(n_classes, n_classes)), rng.integers(1, 50, size=(n_classes, n_classes))
+        table, counts = (
+            rng.exponential(300, size=(n_classes, n_classes)),
+            rng.integers(1, 50, size=(n_classes, n_classes)),
+        )
         names = [f"class {i}" for i in range(n_classes)]
         display = CostConfusionDisplay(table, counts, names, names).plot()
         display.figure_.draw_without_rendering()
@@ -229,7 +238,9 @@ class TestCostConfusion:
         figure, ax = plt.subplots()
         size = figure.get_size_inches()
         display = CostConfusionDisplay([[0, 3], [20, 0]], [[5, 3], [2, 4]], "ab", "ab")
-        shown = display.plot(ax, include_values=False, colorbar=False, cmap="Blues", xticks_rotation=90, im_kw={"vmax": 99})
+        shown = display.plot(
+            ax, include_values=False, colorbar=False, cmap="Blues", xticks_rotation=90, im_kw={"vmax": 99}
+        )
         assert shown is display and display.ax_ is ax and display.figure_ is figure and len(figure.axes) == 1
         assert written(display.text_) == written(display.count_text_) == {} and display.colorbar_ is None
         assert display.im_.get_clim() == (0, 99) and display.im_.cmap.name == "Blues"
@@ -256,7 +267,9 @@ class TestCostConfusion:
     def test_errors(self, data):
         with pytest.raises(NotFittedError):
             CostConfusionDisplay.from_estimator(REBELClassifier(), *data)
-        with pytest.raises(ValueError, match=r"counts must have the shape of cost_confusion, expected \(2, 2\), got \(1, 2\)"):
+        with pytest.raises(
+            ValueError, match=r"counts must have the shape of cost_confusion, expected \(2, 2\), got \(1, 2\)"
+        ):
             CostConfusionDisplay(np.eye(2), [[1, 2]], "ab", "ab")
         with pytest.raises(ValueError, match="with 3 true and 2 decision labels"):
             CostConfusionDisplay(np.eye(2), np.eye(2), "abc", "ab")
@@ -291,8 +304,21 @@ def test_inks_can_be_read_on_every_colour(cmap):
 
 @pytest.mark.parametrize(
     ("number", "digits", "text"),
-    [(0, 3, "0"), (7, 3, "7"), (999999, 3, "999999"), (1234567, 3, "1.23e6"), (0.5, 3, "0.5"), (1e-5, 3, "1.00e-5"),
-     (1234.6, 3, "1235"), (99.6, 2, "100"), (345.6, 2, "350"), (345, 2, "345"), (1234, 2, "1.2e3"), (9.96, 2, "10"), (-2.5, 3, "-2.5")],
-)  # fmt: skip
+    [
+        (0, 3, "0"),
+        (7, 3, "7"),
+        (999999, 3, "999999"),
+        (1234567, 3, "1.23e6"),
+        (0.5, 3, "0.5"),
+        (1e-5, 3, "1.00e-5"),
+        (1234.6, 3, "1235"),
+        (99.6, 2, "100"),
+        (345.6, 2, "350"),
+        (345, 2, "345"),
+        (1234, 2, "1.2e3"),
+        (9.96, 2, "10"),
+        (-2.5, 3, "-2.5"),
+    ],
+)
 def test_plain(number, digits, text):
     assert plain(number, digits) == text

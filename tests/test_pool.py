@@ -40,11 +40,18 @@ class Judges:
         self.link, self.codes, self.K, n = link, codes, K, len(codes)
         self.weight = np.ones(n) if weight is None else weight
         self.folds = np.arange(n) * 3 // n if folds is None else folds
-        own = np.array([[self.weight[(self.folds == b) & (codes == k)].sum() for k in range(K)] for b in range(self.folds.max() + 1)])
+        own = np.array(
+            [
+                [self.weight[(self.folds == b) & (codes == k)].sum() for k in range(K)]
+                for b in range(self.folds.max() + 1)
+            ]
+        )
         p = own.sum(axis=0) - own + 0.5
         p /= p.sum(axis=1, keepdims=True)
         self.base = np.log(p) - (np.log(1 - p) if link == "sigmoid2" else 0.0)
-        counts = np.array([[np.sum((self.folds == b) & (codes == k) & (self.weight > 0)) for k in range(K)] for b in range(len(own))])
+        counts = np.array(
+            [[np.sum((self.folds == b) & (codes == k) & (self.weight > 0)) for k in range(K)] for b in range(len(own))]
+        )
         self.counted = np.where((counts.sum(axis=0) > counts)[self.folds, codes], self.weight, 0.0)
         self.folded = folded_rows(make_costs(1 - np.eye(K), codes, self.weight), self.folds)
         self.frequencies = (own.sum(axis=0) + 0.5) / (own.sum() + K / 2)
@@ -74,18 +81,23 @@ class Judges:
         """Weights and shifts by SciPy, which makes up the derivatives."""
         M, unit = len(scores), 1.0 / max(1.0, self.counted.sum())
         found = minimize(
-            lambda x: unit * self.objective(scores, x[:M], x[M:], doubt), np.r_[np.full(M, 0.3), np.zeros(self.K)],
-            method="SLSQP", bounds=[(0, LARGEST_WEIGHT)] * M + [(-9, 9)] * self.K, options={"ftol": 1e-13, "maxiter": 500},
-        )  # fmt: skip
+            lambda x: unit * self.objective(scores, x[:M], x[M:], doubt),
+            np.r_[np.full(M, 0.3), np.zeros(self.K)],
+            method="SLSQP",
+            bounds=[(0, LARGEST_WEIGHT)] * M + [(-9, 9)] * self.K,
+            options={"ftol": 1e-13, "maxiter": 500},
+        )
         return found.x[:M], found.x[M:]
 
     def least_alone(self, scores):
         """The best weight of one kind without a shift, where half a row is of another class."""
         caution, none = defaults.CAUTION / max(1.0, self.counted.sum()), np.zeros(self.K)
         return minimize_scalar(
-            lambda w: self.loss([scores], [w], none, caution), bounds=(0, LARGEST_WEIGHT), method="bounded",
+            lambda w: self.loss([scores], [w], none, caution),
+            bounds=(0, LARGEST_WEIGHT),
+            method="bounded",
             options={"xatol": 1e-6},
-        ).x  # fmt: skip
+        ).x
 
     def slope(self, scores, weights, shift, other, first=None):
         """What a unit of weight of another takes off the loss where it begins, and the standard error of that."""
@@ -116,7 +128,9 @@ def joined(link, codes, weight, *scores):
     """The pool of plain members that say the first of these, and of those that say the others."""
     folds = np.arange(len(codes)) * 3 // len(codes)
     names = ("plain", "gentle", "random")
-    return pool_of([Told(name, s, codes, folds, link, weight=weight) for name, s in zip(names, scores, strict=False)], 7)
+    return pool_of(
+        [Told(name, s, codes, folds, link, weight=weight) for name, s in zip(names, scores, strict=False)], 7
+    )
 
 
 def weights_of(pool, names):
@@ -160,8 +174,11 @@ def test_a_useless_challenger_has_hardly_a_share(link, seed):
     rng = np.random.default_rng(seed)
     present, codes, weight = example(rng, link, 400, spread=1.0)
     for useless, most in (
-        (np.zeros_like(present), 0.0), (-present, 0.0), (rng.normal(size=present.shape), 0.12), (present[rng.permutation(400)], 0.12),
-    ):  # fmt: skip
+        (np.zeros_like(present), 0.0),
+        (-present, 0.0),
+        (rng.normal(size=present.shape), 0.12),
+        (present[rng.permutation(400)], 0.12),
+    ):
         assert part_of_others(joined(link, codes, weight, present, useless)) <= most
 
 
@@ -254,9 +271,15 @@ def test_rows_of_weight_zero_have_no_say():
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.sampled_from(LINKS), st.integers(1, 60), st.integers(2, 5), st.floats(0.01, 30), st.floats(0.01, 30),
-    st.floats(-3, 3), st.floats(0, 5), st.integers(0, 10**6),
-)  # fmt: skip
+    st.sampled_from(LINKS),
+    st.integers(1, 60),
+    st.integers(2, 5),
+    st.floats(0.01, 30),
+    st.floats(0.01, 30),
+    st.floats(-3, 3),
+    st.floats(0, 5),
+    st.integers(0, 10**6),
+)
 def test_a_mixture_never_raises_the_log_loss(link, n, K, spread, other_spread, knowledge, doubt, seed):
     """Above what is known without it and above that of one kind alone."""
     rng = np.random.default_rng(seed)
@@ -288,7 +311,9 @@ class Told(Kind):
         (n, K), self.scores, self.calls = scores.shape, scores, []
         self.name, self.workers = name, workers or Workers()
         table, self.folds = Table(np.zeros((n, 1)), np.arange(n), None), folds
-        self.folded = folded_rows(stated or make_costs(1 - np.eye(K), codes, np.ones(n) if weight is None else weight), folds)
+        self.folded = folded_rows(
+            stated or make_costs(1 - np.eye(K), codes, np.ones(n) if weight is None else weight), folds
+        )
         super().__init__(Task(table, self.folded.blind(K), "softmax", link, USUAL, 0, self.workers))
         self.tried_on = 1
 
@@ -346,7 +371,10 @@ def test_challengers_are_tried_on_the_first_fold():
     codes, scores, folds = np.tile(codes, 3), np.tile(scores, (3, 1)), np.repeat(np.arange(3), 100)
     plain = Told("plain", scores, codes, folds)
     rng = np.random.default_rng(7)
-    useless, wise = Told("gentle", -scores, codes, folds), Told("random", truth(codes, 3) + rng.normal(size=(300, 3)), codes, folds)
+    useless, wise = (
+        Told("gentle", -scores, codes, folds),
+        Told("random", truth(codes, 3) + rng.normal(size=(300, 3)), codes, folds),
+    )
     found = pool_of([plain, useless, wise], 5)  # no more rounds: the seconds are those told
     assert sorted(plain.calls) == sorted(wise.calls) == [0, 1, 2]
     assert useless.calls == [0]
@@ -370,7 +398,9 @@ def test_what_does_not_beat_the_class_frequencies_gives_way_to_them(knowledge, w
     if not wins:
         p = np.exp(log_probabilities("softmax", found.held._scores, found.temperature))
         np.testing.assert_allclose(p, np.tile([0.9, 0.07, 0.03], (300, 1)), atol=0.01)
-        np.testing.assert_allclose(log_probabilities("softmax", found.intercept[None])[0], np.log([0.9, 0.07, 0.03]), atol=0.06)
+        np.testing.assert_allclose(
+            log_probabilities("softmax", found.intercept[None])[0], np.log([0.9, 0.07, 0.03]), atol=0.06
+        )
         assert np.all(p == p[0]) and not any(made.trees for fit in found.fits for made in fit.members)
         assert found.temperature == 1.0 and found.fits[0].risk == pytest.approx(0.1) and found.fits[0].n_rounds == 0
 
@@ -404,7 +434,9 @@ def test_shares_and_scores_are_those_of_the_mixture(link, seed):
     np.testing.assert_allclose(found.held._scores, known + sum(s * t for s, t in parts), atol=2e-5)
     p = judges.frequencies
     known = np.log(p) - (np.log(1 - p) if link == "sigmoid2" else 0.0)
-    np.testing.assert_allclose(found.intercept, found.temperature / SLOPES[link] * (known + found.mixture.shift), atol=1e-9)
+    np.testing.assert_allclose(
+        found.intercept, found.temperature / SLOPES[link] * (known + found.mixture.shift), atol=1e-9
+    )
     alone = [judges.loss([t], [fit_weight(judges.held(t), link, 1.0, 0.0)[0]]) for t in told]
     assert loss_of(judges, told, found, names) < min(alone)
     # the second one's doubt is the error of its slope beside the first one
@@ -461,13 +493,17 @@ def test_a_line_for_every_candidate():
     names = ("plain", "gentle", "random")
     table, weight = random_costs(rng, 3), rng.uniform(0.5, 2, 300)
     stated = make_costs(table, codes, weight)
-    told = [Told(name, own, codes, folds, stated=stated) for name, own in zip(names, (scores, lucky, other), strict=True)]
+    told = [
+        Told(name, own, codes, folds, stated=stated) for name, own in zip(names, (scores, lucky, other), strict=True)
+    ]
     pool = pool_of(told, 7)
     lines = report(pool, validated_risk(pool, table), stated)
     assert [line["variant"] for line in lines] == ["plain", "random", "gentle"]
     judges, own = Judges("softmax", codes, 3, weight, folds), {"plain": scores, "random": other, "gentle": lucky}
     p, weights = np.exp(judges.base[folds]), weights_of(pool, ("plain", "random"))
-    spreads = [np.sqrt(weight @ (p * (s - (p * s).sum(axis=1, keepdims=True)) ** 2).sum(axis=1)) for s in (scores, other)]
+    spreads = [
+        np.sqrt(weight @ (p * (s - (p * s).sum(axis=1, keepdims=True)) ** 2).sum(axis=1)) for s in (scores, other)
+    ]
     share = weights[1] * spreads[1] / (weights @ spreads)
     assert 0 < share < 1
     assert [line["share"] for line in lines] == pytest.approx([1 - share, share, 0.0], abs=5e-3)
@@ -644,9 +680,15 @@ def random_tree(rng, n_columns, depth):
         if left[node] != node:
             deep[left[node]] = deep[left[node] + 1] = deep[node] + 1
     return Tree(
-        np.array(feature, dtype=np.int32), np.zeros(n, dtype=np.int32), np.array(threshold),
-        np.array(left, dtype=np.int32), value, vector.astype(np.int32), gain, int(deep.max()),
-    )  # fmt: skip
+        np.array(feature, dtype=np.int32),
+        np.zeros(n, dtype=np.int32),
+        np.array(threshold),
+        np.array(left, dtype=np.int32),
+        value,
+        vector.astype(np.int32),
+        gain,
+        int(deep.max()),
+    )
 
 
 def added(tree, vectors, X):

@@ -111,10 +111,18 @@ def test_all_members_are_covered(drawn, counted, n_jobs):
     assert complete(drawn)
     tried = [line["variant"] for line in model.selection_]
     assert {"plain", "random", "gentle"} <= set(tried)
-    expected = ["plain members", *(["challengers"] if n_jobs > 1 else []), *(f"{kind.name} members" for kind in CHALLENGERS)]
-    assert phases(drawn)[:len(expected)] == expected
+    expected = [
+        "plain members",
+        *(["challengers"] if n_jobs > 1 else []),
+        *(f"{kind.name} members" for kind in CHALLENGERS),
+    ]
+    assert phases(drawn)[: len(expected)] == expected
     assert phases(drawn)[-2:] == ["last rounds", "done"]
-    trained = sum(line["n_rounds"] * (4 if line["share"] else 1) for line in model.selection_ if line["variant"] not in ("smooth", "logistic"))
+    trained = sum(
+        line["n_rounds"] * (4 if line["share"] else 1)
+        for line in model.selection_
+        if line["variant"] not in ("smooth", "logistic")
+    )
     assert len(counted) >= trained  # by rounds, not by the first member's
     assert max(drawn.shares[:-1]) > 0.9  # before it is set to its end
 
@@ -226,7 +234,9 @@ def test_a_fit_that_fails_stops_it_where_it_is(drawn, monkeypatch):
 
 
 # -- where nothing is drawn --------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("estimator", [REBELClassifier(n_estimators=2), MinRiskClassifier(n_estimators=5, time_budget=1.0)])
+@pytest.mark.parametrize(
+    "estimator", [REBELClassifier(n_estimators=2), MinRiskClassifier(n_estimators=5, time_budget=1.0)]
+)
 def test_without_rich_it_warns_once(monkeypatch, estimator):
     monkeypatch.setitem(sys.modules, "rich.progress", None)
     X, y = some(60)
@@ -258,7 +268,9 @@ def test_the_command_line_draws_it_on_a_terminal_only(tmp_path):
     assert "%" not in quiet.stderr
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
-    run = subprocess.Popen([*command, "b.minrisk"], stdout=subprocess.PIPE, stderr=theirs, cwd=tmp_path, env=environment)
+    run = subprocess.Popen(
+        [*command, "b.minrisk"], stdout=subprocess.PIPE, stderr=theirs, cwd=tmp_path, env=environment
+    )
     os.close(theirs)
     text = b""
     while True:

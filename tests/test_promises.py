@@ -63,7 +63,9 @@ def folder(tmp_path_factory):
     """A table, a model of it, and files of both kinds that were made to run something."""
     place = tmp_path_factory.mktemp("promises")
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"a": rng.normal(size=90), "b": rng.normal(size=90), "y": np.array(["u", "v", "w"])[np.arange(90) % 3]})
+    frame = pd.DataFrame(
+        {"a": rng.normal(size=90), "b": rng.normal(size=90), "y": np.array(["u", "v", "w"])[np.arange(90) % 3]}
+    )
     frame.to_csv(place / "t.csv", index=False)
     model = minrisk.REBELClassifier(n_estimators=4).fit(frame[["a", "b"]], frame["y"])
     minrisk.save(model, place / "m")
@@ -77,11 +79,22 @@ def hostile_models(folder):
     description = b"{'descr': '|O', 'fortran_order': False, 'shape': (3,), }\n"
     members = {name: as_bytes(array) for name, array in arrays.items()}
     members["header"] = as_bytes(np.frombuffer(json.dumps(header).encode(), dtype=np.uint8))
-    yield envelope(archive({**members, "vectors": b"\x93NUMPY\x01\x00" + len(description).to_bytes(2, "little") + description + pickled}))
+    yield envelope(
+        archive(
+            {
+                **members,
+                "vectors": b"\x93NUMPY\x01\x00" + len(description).to_bytes(2, "little") + description + pickled,
+            }
+        )
+    )
     yield envelope(archive({**members, "../../mark": pickled}))
     yield envelope(pickled)
     yield pickled
-    for name, value in {"cost": "/etc/passwd", "random_state": "__import__('os').system('id')", "estimator": {"py/object": "os.system"}}.items():
+    for name, value in {
+        "cost": "/etc/passwd",
+        "random_state": "__import__('os').system('id')",
+        "estimator": {"py/object": "os.system"},
+    }.items():
         yield put_together({**header, "parameters": {**header["parameters"], name: value}}, arrays)
     yield put_together({**header, "algorithm": "os.system"}, arrays)
     yield (folder / "m").read_bytes()
@@ -90,10 +103,19 @@ def hostile_models(folder):
 def hostile_tables(folder):
     """Tables of texts that are code elsewhere, and a column that PyArrow would once unpickle."""
     mark = folder / "mark"
-    code = [f"=cmd|' /C touch {mark}'!A0", f"$(touch {mark})", f"__import__('os').system('touch {mark}')", f"`touch {mark}`", "a"]
+    code = [
+        f"=cmd|' /C touch {mark}'!A0",
+        f"$(touch {mark})",
+        f"__import__('os').system('touch {mark}')",
+        f"`touch {mark}`",
+        "a",
+    ]
     frame = pd.DataFrame({"a": np.arange(50.0), "b": np.resize(code, 50), "y": np.resize(["u", "v"], 50)})
     frame.to_csv(folder / "hostile.csv", index=False)
-    metadata = {b"ARROW:extension:name": b"arrow.py_extension_type", b"ARROW:extension:metadata": pickle.dumps(Payload(mark))}
+    metadata = {
+        b"ARROW:extension:name": b"arrow.py_extension_type",
+        b"ARROW:extension:metadata": pickle.dumps(Payload(mark)),
+    }
     fields = [pa.field("a", pa.float64(), metadata=metadata), pa.field("y", pa.string())]
     table = pa.table([pa.array(np.arange(50.0)), pa.array(np.resize(["u", "v"], 50))], schema=pa.schema(fields))
     pq.write_table(table, folder / "hostile.parquet")
@@ -151,7 +173,11 @@ print(json.dumps(seen))
 def test_no_network_is_used(folder):
     """From the first import on, by fits, files, pictures, exports and the command line; nor is one needed."""
     alone = ("unshare", "--net")  # which root may
-    without = alone if shutil.which("unshare") and subprocess.run([*alone, "true"], capture_output=True).returncode == 0 else ()
+    without = (
+        alone
+        if shutil.which("unshare") and subprocess.run([*alone, "true"], capture_output=True).returncode == 0
+        else ()
+    )
     code = """
 import json, warnings
 warnings.simplefilter("ignore")
@@ -182,12 +208,21 @@ def test_a_terminal_is_shown_what_it_does_not_obey(tmp_path):
     evil = ["\x1b[2Jred", "\x1b]0;title\x07", "\u202etxt", "\x9b31m"]
     frame = pd.DataFrame({f"a{evil[0]}": np.arange(60.0) % 7, evil[1]: np.arange(60.0) % 5, "y": np.resize(evil, 60)})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    for command in (["fit", "t.csv", "--target", "y", "--method", "rebel", "--n-estimators", "9", "--out", "m"], ["show", "m"],
-                    ["evaluate", "m", "t.csv", "--target", "y"], ["predict", "m", "t.csv"], ["predict", "m", "t.csv", "--keep", "gone\x1b"]):  # fmt: skip
+    for command in (
+        ["fit", "t.csv", "--target", "y", "--method", "rebel", "--n-estimators", "9", "--out", "m"],
+        ["show", "m"],
+        ["evaluate", "m", "t.csv", "--target", "y"],
+        ["predict", "m", "t.csv"],
+        ["predict", "m", "t.csv", "--keep", "gone\x1b"],
+    ):
         child, terminal = pty.fork()
         if child == 0:
             os.chdir(tmp_path)
-            os.execve(sys.executable, [sys.executable, "-m", "minrisk", *command], {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb"})
+            os.execve(
+                sys.executable,
+                [sys.executable, "-m", "minrisk", *command],
+                {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb"},
+            )
         shown = b""
         while part := read(terminal):
             shown += part

@@ -24,7 +24,9 @@ from tests.test_vector_trees import GAINS, bare_rows, grow, identical, random_pr
 from tests.test_vector_trees import drawn as drawn_features
 from tests.test_whole_round import assert_same, compiled, made, rows_and_recipe
 
-pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")  # 64-bit arithmetic wraps: NUMBA_DISABLE_JIT
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:overflow encountered in scalar"
+)  # 64-bit arithmetic wraps: NUMBA_DISABLE_JIT
 __all__ = ["compiled"]  # the whole round, for this module as well
 
 
@@ -34,17 +36,26 @@ def test_trees_equal_the_twin(seed):
     X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, n_bagged=rng.choice([0.6, 1.0]))
     features, tree_seed = np.arange(len(X_binned)), int(rng.integers(1 << 62))
     rule = GrowthRule(
-        int(rng.integers(2, 20)), int(rng.choice([2, 3, 64])), int(rng.choice([1, 1, 3])),
-        int(rng.integers(1, len(features) + 1)), random=True,
-    )  # fmt: skip
+        int(rng.integers(2, 20)),
+        int(rng.choice([2, 3, 64])),
+        int(rng.choice([1, 1, 3])),
+        int(rng.integers(1, len(features) + 1)),
+        random=True,
+    )
     rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, limits=Limits(large_leaf=int(rng.choice([1, 10, 4096]))))
     grown = grow(rows, target, rule, seed=tree_seed)
     tree = naive.grow_leafwise(
-        {v: k for k, v in GAINS.items()}[target.gain], X_binned, *seen_by(target, edge, mass), target.ridge, in_bag,
-        rule.max_leaves, rule.max_depth, rule.min_leaf,
+        {v: k for k, v in GAINS.items()}[target.gain],
+        X_binned,
+        *seen_by(target, edge, mass),
+        target.ridge,
+        in_bag,
+        rule.max_leaves,
+        rule.max_depth,
+        rule.min_leaf,
         features_of=lambda node: drawn_features(features, rule.n_drawn, tree_seed, node),
         drawn=partial(naive.drawn_bin, tree_seed),
-    )  # fmt: skip
+    )
     same_tree(grown, rows, tree)
 
 

@@ -108,7 +108,11 @@ def test_settings_have_no_cliff():
     for of in (lambda n: sizes.smoothing(n, 30), sizes.last_share, sizes.challenger_share, sizes.learning_rate):
         values = np.array([of(n) for n in rows])
         assert np.max(np.abs(np.diff(np.log(values)))) < 0.02
-    for whole in (lambda n: sizes.n_leaves(n, 3, 30), lambda n: sizes.n_bins("quantile", None, n, 30)[0], sizes.n_rounds):
+    for whole in (
+        lambda n: sizes.n_leaves(n, 3, 30),
+        lambda n: sizes.n_bins("quantile", None, n, 30)[0],
+        sizes.n_rounds,
+    ):
         values = np.array([whole(n) for n in rows])
         assert np.max(np.abs(np.diff(values)) - 0.02 * values[:-1]) <= 1.0
 
@@ -139,7 +143,10 @@ def test_the_loss_of_a_mixture_and_its_derivatives(K, M):
     np.testing.assert_allclose(sums[0], naive_loss(base, scores, weights, shift, label, weight), rtol=1e-9)
 
     def slope(of_weights, of_shift):
-        ends = [naive_loss(base, scores, weights + e * of_weights, shift + e * of_shift, label, weight) for e in (1e-5, -1e-5)]
+        ends = [
+            naive_loss(base, scores, weights + e * of_weights, shift + e * of_shift, label, weight)
+            for e in (1e-5, -1e-5)
+        ]
         return (ends[0] - ends[1]) / 2e-5
 
     found = [slope(step, 0.0) for step in np.eye(M)], [slope(0.0, step) for step in np.eye(K)]

@@ -13,7 +13,9 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("
 
 def test_ten_lines_print_what_they_say():
     code, told = re.search(
-        r"## Ten lines\n\n```python\n(.*?)```\n\n    (.*?)\n", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL
+        r"## Ten lines\n\n```python\n(.*?)```\n\n    (.*?)\n",
+        (ROOT / "README.md").read_text(encoding="utf-8"),
+        re.DOTALL,
     ).groups()
     assert len(code.splitlines()) == 10
     with contextlib.redirect_stdout(io.StringIO()) as out:

@@ -173,7 +173,12 @@ def test_constant_in_each_round_equals_its_twin(seed):
     weights = rng.uniform(0.5, 2.0, size=n)
     intercept, rounds = naive.two_sided(X, cost[y], weights, naive.midpoint_edges(X), N_ROUNDS, offset, smoothing)
     model = REBELClassifier(
-        cost, n_estimators=N_ROUNDS, weak_learner="stump", smoothing=smoothing, offset=offset, fit_intercept="each round"
+        cost,
+        n_estimators=N_ROUNDS,
+        weak_learner="stump",
+        smoothing=smoothing,
+        offset=offset,
+        fit_intercept="each round",
     ).fit(X, y, sample_weight=weights)
     m = model.model_
     assert close(m.intercept, intercept, np.abs(intercept).max())

@@ -124,10 +124,13 @@ def test_categories_keep_what_they_said():
 def test_what_cannot_be_refreshed_says_so(before):
     X, y = drifting(60, 1.0, 2)
     for wrong, message in (
-        ({"y": y + 5}, "y must hold classes of the fit, got 5, 6, 7: fit again"), ({"X": X[:, :2]}, "features"),
-        ({"X": X[:1], "y": y[:1]}, "needs two rows at least, got 1"), ({"y": y[:9]}, "inconsistent"),
-        ({"cost": np.ones((60, 3))}, "takes costs that all rows share"), ({"sample_weight": np.zeros(60)}, "non-zero"),
-    ):  # fmt: skip
+        ({"y": y + 5}, "y must hold classes of the fit, got 5, 6, 7: fit again"),
+        ({"X": X[:, :2]}, "features"),
+        ({"X": X[:1], "y": y[:1]}, "needs two rows at least, got 1"),
+        ({"y": y[:9]}, "inconsistent"),
+        ({"cost": np.ones((60, 3))}, "takes costs that all rows share"),
+        ({"sample_weight": np.zeros(60)}, "non-zero"),
+    ):
         with pytest.raises(ValueError, match=message):
             refreshed(before, **{"X": X, "y": y, **wrong})
     with pytest.raises(ValueError, match="is for surrogate='softmax', got 'coupled': fit again"):
@@ -144,7 +147,10 @@ def test_copies_of_new_rows_are_weights(before, tmp_path):
         tuple(np.tile(np.arange(len(y)), 5)): (np.arange(len(y)), None),
         tuple(np.sort(boot)): (np.flatnonzero(counts), counts[counts > 0]),
     }.items():
-        copied, weighted = refreshed(before, X[list(rows)], y[list(rows)]), refreshed(before, X[first], y[first], weight)
+        copied, weighted = (
+            refreshed(before, X[list(rows)], y[list(rows)]),
+            refreshed(before, X[first], y[first], weight),
+        )
         for name, model in (("a", copied), ("b", weighted)):
             minrisk.save(model, tmp_path / name)
         assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()

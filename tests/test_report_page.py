@@ -112,7 +112,10 @@ def test_every_algorithm(cls, wine):
     page = checked(report(model, X[1::2], y[1::2], title="A <b>title</b>"))
     assert page.headings[:3] == ["Model", "Risk", "Where the cost comes from"]
     headings = [heading for heading in page.headings if heading != "What moves the expected cost"]
-    assert headings[-3:] == (["Members"] if cls is MinRiskClassifier else ["Calibration"]) + ["Importances", "Worst rows"]
+    assert headings[-3:] == (["Members"] if cls is MinRiskClassifier else ["Calibration"]) + [
+        "Importances",
+        "Worst rows",
+    ]
     risk = {line[0]: line[1:] for line in told(page, ["", "model"])}
     decided = model.predict(X[1::2])
     assert risk["mean cost"][0].split(" ± ")[0] == plain(expected_cost(y[1::2], decided, COST))
@@ -120,12 +123,17 @@ def test_every_algorithm(cls, wine):
     assert risk["errors"][0].split(" ± ")[0] == plain(np.mean(decided != y[1::2]))
     assert ("log-loss" in risk) == hasattr(model, "predict_proba")
     if "log-loss" in risk:
-        assert risk["log-loss"][0].split(" ± ")[0] == plain(log_loss(y[1::2], model.predict_proba(X[1::2]), labels=model.classes_))
+        assert risk["log-loss"][0].split(" ± ")[0] == plain(
+            log_loss(y[1::2], model.predict_proba(X[1::2]), labels=model.classes_)
+        )
     cells = cost_confusion_matrix(y[1::2], decided, COST)
     dearest = told(page, ["true class", "decision", "rows"])[0]
     assert dearest[3] == plain(cells.max())
     worst = told(page, ["row", "true class"])
-    assert float(worst[0][3]) == max(COST.values[list(COST.classes).index(a), list(COST.decisions).index(b)] for a, b in zip(y[1::2], decided, strict=True))
+    assert float(worst[0][3]) == max(
+        COST.values[list(COST.classes).index(a), list(COST.decisions).index(b)]
+        for a, b in zip(y[1::2], decided, strict=True)
+    )
 
 
 def test_labels_are_shown_as_text(wine):
@@ -154,13 +162,19 @@ def test_means_and_errors_with_weights(wine):
     assert mean.error == pytest.approx(naive_standard_error(rows.costs, weight))
     constant = rows.mean(rows.costs_of_constant)
     assert constant.mean == pytest.approx(best_constant_cost(y, COST, sample_weight=weight))
-    assert rows.mean(rows.log_loss()).mean == pytest.approx(log_loss(y, model.predict_proba(X), sample_weight=weight, labels=model.classes_))
+    assert rows.mean(rows.log_loss()).mean == pytest.approx(
+        log_loss(y, model.predict_proba(X), sample_weight=weight, labels=model.classes_)
+    )
     expected = rows.expected
     np.testing.assert_array_equal(rows.compared, rows.costs)
     p = model.predict_proba(X)[:, [list(model.classes_).index(label) for label in COST.classes]]
-    np.testing.assert_allclose(expected, [(p @ COST.values)[n, list(COST.decisions).index(d)] for n, d in enumerate(decided)])
+    np.testing.assert_allclose(
+        expected, [(p @ COST.values)[n, list(COST.decisions).index(d)] for n, d in enumerate(decided)]
+    )
     totals, counts = rows.cells()
-    np.testing.assert_allclose(totals, cost_confusion_matrix(y, decided, COST, labels=rows.samples.classes, sample_weight=weight))
+    np.testing.assert_allclose(
+        totals, cost_confusion_matrix(y, decided, COST, labels=rows.samples.classes, sample_weight=weight)
+    )
     assert counts.sum() == weight.sum()
     unweighted = JudgedRows(model, X, y, None, None)
     assert unweighted.mean(unweighted.costs).error == pytest.approx(unweighted.costs.std(ddof=1) / len(y) ** 0.5)
@@ -173,7 +187,9 @@ def test_referred_rows_are_told_apart_from_errors(wine, labels, prices):
     X, y = wine[0][:, 1:4], labels[np.searchsorted(np.sort(ODD), wine[1])]
     names = ["refer"] if len(prices) == 1 else ["nurse", "<b>doctor</b>"]
     names = [-1, -2][: len(prices)] if labels is not ODD else names
-    table = np.column_stack([2 * (1 - np.eye(3)), *(np.full(3, price) + 0.1 * np.roll(np.arange(3), j) for j, price in enumerate(prices))])
+    table = np.column_stack(
+        [2 * (1 - np.eye(3)), *(np.full(3, price) + 0.1 * np.roll(np.arange(3), j) for j, price in enumerate(prices))]
+    )
     cost = CostMatrix(table, labels.tolist(), [*labels.tolist(), *names])
     model = REBELClassifier(cost, n_estimators=5).fit(X[::2], y[::2])
     X, y = X[1::2], y[1::2]
@@ -186,10 +202,16 @@ def test_referred_rows_are_told_apart_from_errors(wine, labels, prices):
     for name in names:
         line = "referred" if len(names) == 1 else f"referred: {name}"
         shares[line] = np.average([d == name for d in decided], weights=weight)
-    assert {line: risk[line][0].split(" ± ")[0] for line in shares} == {line: plain(share) for line, share in shares.items()}
+    assert {line: risk[line][0].split(" ± ")[0] for line in shares} == {
+        line: plain(share) for line, share in shares.items()
+    }
     assert all(share > 0 for share in shares.values())
-    assert sum(shares.values()) + np.average([d == true for d, true in zip(decided, y, strict=True)], weights=weight) == pytest.approx(1)
-    best = cost.decisions[int(np.argmin([expected_cost(y, [d] * len(y), cost, sample_weight=weight) for d in cost.decisions]))]
+    assert sum(shares.values()) + np.average(
+        [d == true for d, true in zip(decided, y, strict=True)], weights=weight
+    ) == pytest.approx(1)
+    best = cost.decisions[
+        int(np.argmin([expected_cost(y, [d] * len(y), cost, sample_weight=weight) for d in cost.decisions]))
+    ]
     assert best in names  # so it is never wrong, and always referred
     assert risk["errors"][1] == "0 ± 0"
     assert [risk[line][1] for line in list(shares)[1:]] == ["1 ± 0" if name == best else "0 ± 0" for name in names]
@@ -212,7 +234,12 @@ def test_worst_rows(wine):
     model = MinRiskClassifier(COST, n_estimators=3, random_state=0).fit(X[::2], y[::2])
     page = checked(report(model, X, y, n_rows=4))
     lines, decided, p = told(page, ["row", "true class"]), model.predict(X), model.predict_proba(X)
-    costs = np.array([COST.values[list(COST.classes).index(a), list(COST.decisions).index(b)] for a, b in zip(y, decided, strict=True)])
+    costs = np.array(
+        [
+            COST.values[list(COST.classes).index(a), list(COST.decisions).index(b)]
+            for a, b in zip(y, decided, strict=True)
+        ]
+    )
     assert [float(line[3]) for line in lines] == sorted(costs, reverse=True)[: len(lines)] and 0 < len(lines) <= 4
     for line in lines:
         n = int(line[0])
@@ -250,7 +277,9 @@ def test_sizes(n_classes, n_columns, n_rows):
     if n_columns == 1:
         X, y = rng.normal(size=(n_rows, 1)), rng.integers(0, 2, n_rows)
     else:
-        X, y = make_classification(n_rows, n_columns, n_informative=20, n_classes=n_classes, n_clusters_per_class=1, random_state=0)
+        X, y = make_classification(
+            n_rows, n_columns, n_informative=20, n_classes=n_classes, n_clusters_per_class=1, random_state=0
+        )
     model = MinRiskClassifier(n_estimators=5, random_state=0).fit(X, y)
     text = report(model, X, y)
     checked(text)
@@ -286,14 +315,18 @@ def test_a_class_that_the_model_does_not_know(wine):
 
 def test_tables_and_sparse_rows(wine):
     X, y = wine
-    frame = pd.DataFrame(X, columns=["<a>", "b", "c", "d", "e", "f"]).assign(colour=np.where(X[:, 0] > 13, "red", "blue"))
+    frame = pd.DataFrame(X, columns=["<a>", "b", "c", "d", "e", "f"]).assign(
+        colour=np.where(X[:, 0] > 13, "red", "blue")
+    )
     text = report(MinRiskClassifier(n_estimators=3, random_state=0).fit(frame, y), frame, y)
     checked(text)
     assert "&lt;a&gt;" in text and "<a>" not in text
     sparse = csr_matrix(X)
     checked(report(MinRiskClassifier(n_estimators=3, random_state=0).fit(sparse, y), sparse, y))
     model = REBELClassifier(n_estimators=3).fit(X, y)
-    assert report(model, X.tolist(), y.tolist(), names=list("uvwxyz")).count("<th>u</th>") <= 2  # of two kinds of importances
+    assert (
+        report(model, X.tolist(), y.tolist(), names=list("uvwxyz")).count("<th>u</th>") <= 2
+    )  # of two kinds of importances
     assert "x[0]" not in report(model, X, y, names=list("uvwxyz"))
 
 
@@ -330,7 +363,9 @@ def test_on_the_command_line(tmp_path):
     data.iloc[1::2].to_csv(tmp_path / "test.csv", index=False)
     model, out = tmp_path / "wine.minrisk", tmp_path / "page.html"
     run("fit", tmp_path / "train.csv", "--target", "kind", "--weight", "weight", "--n-estimators", 10, "--out", model)
-    done = invoke("report", model, tmp_path / "test.csv", "--out", out, "--weight", "weight", "--title", "Wine & co", "--rows", 2)
+    done = invoke(
+        "report", model, tmp_path / "test.csv", "--out", out, "--weight", "weight", "--title", "Wine & co", "--rows", 2
+    )
     assert done.exit_code == 0 and done.stdout == "" and "89 rows judged" in done.stderr
     page = checked(out.read_text(encoding="utf-8"))
     from minrisk import load
@@ -340,9 +375,13 @@ def test_on_the_command_line(tmp_path):
     risk = told(page, ["", "model"])[0][1]
     assert risk.split(" ± ")[0] == plain(expected_cost(test["kind"], decided, sample_weight=test["weight"]))
     assert len(told(page, ["row", "true class"])) <= 2 and "<h1>Wine &amp; co</h1>" in out.read_text(encoding="utf-8")
-    assert run("report", model, tmp_path / "test.csv", "--out", "-", "--weight", "weight", "--title", "Wine & co", "--rows", 2) == out.read_text(encoding="utf-8")
+    assert run(
+        "report", model, tmp_path / "test.csv", "--out", "-", "--weight", "weight", "--title", "Wine & co", "--rows", 2
+    ) == out.read_text(encoding="utf-8")
     assert "would overwrite" in refused("report", model, tmp_path / "test.csv", "--out", tmp_path / "test.csv")
-    assert "cannot be written" in refused("report", model, tmp_path / "test.csv", "--out", tmp_path / "none" / "page.html")
+    assert "cannot be written" in refused(
+        "report", model, tmp_path / "test.csv", "--out", tmp_path / "none" / "page.html"
+    )
     assert "Missing option '--out'" in refused("report", model, tmp_path / "test.csv")
 
 
@@ -377,9 +416,10 @@ def sizes_of(model, X, decided, cost):
 def test_it_explains_the_decisions_taken_under_the_costs_that_judge(judged, other):
     model, X, y = judged
     costs = {
-        "fit": None, "matrix": CostMatrix([[0, 30, 1], [1, 0, 1], [1, 1, 0]], classes=["white", "red", "rosé"]),
+        "fit": None,
+        "matrix": CostMatrix([[0, 30, 1], [1, 0, 1], [1, 1, 0]], classes=["white", "red", "rosé"]),
         "each row": (np.ones((3, 3)) - np.eye(3)) * (1 + X["magnesium"].to_numpy())[:, None, None],
-    }[other]  # fmt: skip
+    }[other]
     bars, part = moved(report(model, X, y, cost=costs))
     decided = model.predict(X)
     if other == "matrix":
@@ -502,7 +542,11 @@ def test_thousands_of_labels_that_the_model_does_not_know():
     assert rows.mean(rows.costs_of_constant).mean == pytest.approx(best_constant_cost(labels))
     labels[:700] = 7  # no decision of the model: the best constant one all the same
     rows = JudgedRows(model, X, labels, None, None)
-    assert rows.decision(rows.constant) == "7" and rows.mean(rows.costs_of_constant).mean == pytest.approx(best_constant_cost(labels))
+    assert rows.decision(rows.constant) == "7" and rows.mean(rows.costs_of_constant).mean == pytest.approx(
+        best_constant_cost(labels)
+    )
     picture = CostConfusionDisplay(np.eye(1500, 3), np.eye(1500, 3), range(1500), range(3)).plot()
-    assert len(picture.ax_.get_yticks()) < 150 and picture.ax_.get_yticklabels()[1].get_text() == str(int(picture.ax_.get_yticks()[1]))
+    assert len(picture.ax_.get_yticks()) < 150 and picture.ax_.get_yticklabels()[1].get_text() == str(
+        int(picture.ax_.get_yticks()[1])
+    )
     plt.close(picture.figure_)

@@ -71,9 +71,11 @@ def test_a_long_text_in_every_row_is_read_once(tmp_path):
     n = 2000
     code = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n), pa.int32(), safe=False), pa.array(["x" * MEGABYTE]))
     cells = {
-        "text": code, "bytes": code.cast(pa.dictionary(pa.int32(), pa.binary())),
-        "list": pa.ListArray.from_arrays(pa.array(range(n + 1), pa.int32()), code), "struct": pa.StructArray.from_arrays([code], ["a"]),
-    }  # fmt: skip
+        "text": code,
+        "bytes": code.cast(pa.dictionary(pa.int32(), pa.binary())),
+        "list": pa.ListArray.from_arrays(pa.array(range(n + 1), pa.int32()), code),
+        "struct": pa.StructArray.from_arrays([code], ["a"]),
+    }
     for name, column in cells.items():
         table = pa.table({"c": column, "x": np.arange(n) / 8, "y": np.arange(n) % 2})
         pq.write_table(table, tmp_path / f"{name}.parquet", store_schema=False, compression="zstd")
@@ -87,7 +89,13 @@ print([invoke("fit", "text.parquet", "--target", "c", *how, *fit).stderr.count("
 print(resident("VmHWM") < 1 << 30)
 """
     root = str(Path(__file__).parent.parent)
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], cwd=tmp_path, env={**os.environ, "PYTHONPATH": root}, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout.split("\n")[:-1] == ["[0, 2, 2, 2]", "0", "[1, 1]", "True"], done
 
 

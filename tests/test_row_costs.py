@@ -47,15 +47,21 @@ def forms(code):
 def test_a_class_that_y_lacks_is_told(data, name, form):
     X, y, code = data[0][3:], data[1][3:], data[2][3:]
     given, model = forms(code)[form], ALGORITHMS[name]()
-    told = {"rows": r"in the columns \[0, 2, 3\], as if y lacked a class: give a row of costs per sample in a DataFrame",
-            "matrices": r"classes \['ash', 'cedar', 'date'\]: .* got \(57, 4, 4\); if it has rows of other classes, give a row"}  # fmt: skip
+    told = {
+        "rows": r"in the columns \[0, 2, 3\], as if y lacked a class: give a row of costs per sample in a DataFrame",
+        "matrices": r"classes \['ash', 'cedar', 'date'\]: .* got \(57, 4, 4\); if it has rows of other classes, give a row",
+    }
     with pytest.raises(ValueError, match=told[form]):
         model.fit(X, y, cost=given)
     model.fit(X, y, cost=pd.DataFrame(TABLE[code], columns=NAMES))
     assert model.decisions_.tolist() == ["ash", "cedar", "date", "birch"]
-    with pytest.raises(ValueError, match="as if y lacked a class|labels must be given for a matrix .* or give a row of costs"):
+    with pytest.raises(
+        ValueError, match="as if y lacked a class|labels must be given for a matrix .* or give a row of costs"
+    ):
         model.score(X, y, cost=given)
-    with pytest.raises(ValueError, match="got \\['birch'\\]: give a row of costs per sample|labels must be given for a matrix"):
+    with pytest.raises(
+        ValueError, match="got \\['birch'\\]: give a row of costs per sample|labels must be given for a matrix"
+    ):
         model.score(*data[:2], cost=forms(data[2])[form])
 
 
@@ -65,7 +71,11 @@ def test_costs_of_the_estimator_name_the_classes(data, name, numbers, tmp_path):
     names = [10, 20, 30, 40] if numbers else NAMES
     (X, _, code), y = data, np.array(names)[data[2]]
     kept = code != 1
-    stated = [costs.uniform(names[::-1]), pd.DataFrame(1 - np.eye(4), names, names), costs.uniform([str(label) for label in names])]
+    stated = [
+        costs.uniform(names[::-1]),
+        pd.DataFrame(1 - np.eye(4), names, names),
+        costs.uniform([str(label) for label in names]),
+    ]
     seen = [names[0], names[2], names[3]]  # of the others, none is decided
     by_name = ALGORITHMS[name]().fit(X[kept], y[kept], cost=pd.DataFrame(TABLE[code][kept], columns=names)[seen])
     for cost in stated[: 1 if name != "rebel" else 3]:
@@ -76,7 +86,9 @@ def test_costs_of_the_estimator_name_the_classes(data, name, numbers, tmp_path):
             expected = 1 - metrics.expected_cost(y, model.predict(X), pd.DataFrame(TABLE, names, names))
             assert model.score(X, y, cost=given) == pytest.approx(expected), form
             save(model, tmp_path / "m")
-            assert load(tmp_path / "m").score(X, y, cost=pd.DataFrame(TABLE[code], columns=names)) == pytest.approx(expected)
+            assert load(tmp_path / "m").score(X, y, cost=pd.DataFrame(TABLE[code], columns=names)) == pytest.approx(
+                expected
+            )
             plt.close("all")
             total = CostConfusionDisplay.from_estimator(model, X, y, cost=given).cost_confusion.sum()
             assert total == pytest.approx((1 - expected) * len(y))
@@ -95,7 +107,10 @@ def test_a_decision_that_is_no_class_stays_one(data):
     plain = REBELClassifier(n_estimators=3).fit(X, y, cost=given)
     assert plain.decisions_.tolist() == [*NAMES, "refer"]
     last = code != 3  # what a further column means cannot be told where no correct decision costs anything
-    assert REBELClassifier(n_estimators=3).fit(X[last], y[last], cost=TABLE[code][last]).decisions_.tolist() == [*NAMES[:3], "refer"]
+    assert REBELClassifier(n_estimators=3).fit(X[last], y[last], cost=TABLE[code][last]).decisions_.tolist() == [
+        *NAMES[:3],
+        "refer",
+    ]
     risky = TABLE[code][kept] + 1
     assert REBELClassifier(n_estimators=3).fit(X[kept], y[kept], cost=risky).decisions_.tolist()[-1] == "refer"
 
@@ -105,12 +120,18 @@ def test_decisions_under_matrices_with_rows_of_other_classes(data):
     kept = code != 1
     given = forms(code)["matrices"]
     plain = MinRiskClassifier(n_estimators=4, pool=False, random_state=0).fit(X[kept], y[kept])
-    with pytest.raises(ValueError, match=r"for the classes \['ash', 'cedar', 'date'\]: .* got \(60, 4, 4\); if it has rows of other classes, leave these out"):
+    with pytest.raises(
+        ValueError,
+        match=r"for the classes \['ash', 'cedar', 'date'\]: .* got \(60, 4, 4\); if it has rows of other classes, leave these out",
+    ):
         plain.predict(X, cost=given)
     table = pd.DataFrame(TABLE, NAMES, NAMES)
-    for model in (MinRiskClassifier(costs.uniform(NAMES), n_estimators=4, pool=False, random_state=0).fit(X[kept], y[kept]),
-                  MinRiskClassifier(costs.uniform(NAMES), n_estimators=4, pool=False, random_state=0)
-                  .fit(X[kept], y[kept], cost=given[kept])):  # fmt: skip
+    for model in (
+        MinRiskClassifier(costs.uniform(NAMES), n_estimators=4, pool=False, random_state=0).fit(X[kept], y[kept]),
+        MinRiskClassifier(costs.uniform(NAMES), n_estimators=4, pool=False, random_state=0).fit(
+            X[kept], y[kept], cost=given[kept]
+        ),
+    ):
         expected = model.predict_proba(X) @ table.loc[model.classes_, model.classes_].to_numpy()
         np.testing.assert_array_equal(model.predict(X, cost=given), model.classes_[expected.argmin(axis=1)])
         asked = model.predict(X, cost=np.concatenate([given, np.full((60, 4, 1), 0.1)], axis=2))
@@ -122,6 +143,7 @@ def test_decisions_under_matrices_with_rows_of_other_classes(data):
 def test_cross_validation_with_a_fold_that_lacks_a_class(data, name):
     X, y, code = data
     with sklearn.config_context(enable_metadata_routing=True):
+
         def score(given, cost=None):
             model = ALGORITHMS[name](cost).set_fit_request(cost=True).set_score_request(cost=True)
             return cross_val_score(model, X, y, cv=KFold(4), params={"cost": given}, error_score="raise")
@@ -149,7 +171,9 @@ def test_algorithms_that_know_classes_only_take_none_more(data, algorithm):
 
 def test_metrics_tell_columns_of_more_classes(data):
     _, y, code = data
-    with pytest.raises(ValueError, match=r"for the classes \['ash', 'cedar', 'date'\], which cost nothing in the columns \[0, 2, 3\]"):
+    with pytest.raises(
+        ValueError, match=r"for the classes \['ash', 'cedar', 'date'\], which cost nothing in the columns \[0, 2, 3\]"
+    ):
         metrics.expected_cost(y[3:], y[3:], TABLE[code][3:], labels=["ash", "cedar", "date"])
     assert metrics.expected_cost(y[3:], y[3:], TABLE[code][3:], labels=NAMES) == 0
     assert costs.row_costs(TABLE[code][3:], 57, ["ash", "cedar", "date"])[1][-1] == "refer"  # who says nothing of y
@@ -193,7 +217,9 @@ def test_costs_per_row_in_the_order_asked_for_are_those_of_the_rows(data):
 
 
 def test_costs_with_the_rows_of_no_one_are_told_both_numbers(data):
-    with pytest.raises(ValueError, match=r"each of the 60 samples, or a row for each of the 4 classes .* got shape \(5, 4\)"):
+    with pytest.raises(
+        ValueError, match=r"each of the 60 samples, or a row for each of the 4 classes .* got shape \(5, 4\)"
+    ):
         ALGORITHMS["rebel"]().fit(*data[:2], cost=TABLE[data[2]][:5])
 
 
@@ -212,7 +238,9 @@ def test_a_table_with_more_or_fewer_rows_than_samples_is_told_so(data, index, nu
             lambda cost=cost: metrics.expected_cost(y, y, cost),
             lambda cost=cost: metrics.best_constant_cost(y, cost),
         ):
-            with pytest.raises(ValueError, match=f"^cost must have a row for each of the 60 samples, got {len(cost)} rows: give"):
+            with pytest.raises(
+                ValueError, match=f"^cost must have a row for each of the 60 samples, got {len(cost)} rows: give"
+            ):
                 use()
 
 
@@ -226,7 +254,9 @@ def test_a_table_of_classes_may_have_more_rows_than_columns(data):
 
 def test_costs_of_other_rows_are_refused(data):
     X, y, given, _ = in_another_order(data)
-    with pytest.raises(ValueError, match="got other row labels or another order, 'row 0' in row 0 where y_true has 'row 20'"):
+    with pytest.raises(
+        ValueError, match="got other row labels or another order, 'row 0' in row 0 where y_true has 'row 20'"
+    ):
         metrics.expected_cost(y[20:], y[20:], given[:-20])
     counted = pd.DataFrame(given.to_numpy()[20:], columns=NAMES)  # by position, as scikit-learn does
     assert metrics.expected_cost(y[20:], y[20:], counted) == metrics.expected_cost(y[20:], y[20:], given[20:])
@@ -235,7 +265,9 @@ def test_costs_of_other_rows_are_refused(data):
 def test_columns_without_names_in_another_order_than_the_classes_are_told(data):
     X, y, code = data
     order = [2, 0, 3, 1]
-    told = r"which cost nothing in the columns \[1, 3, 0, 2\], as if they stood in another order than the sorted classes"
+    told = (
+        r"which cost nothing in the columns \[1, 3, 0, 2\], as if they stood in another order than the sorted classes"
+    )
     with pytest.raises(ValueError, match=told):
         ALGORITHMS["rebel"]().fit(X, y, cost=TABLE[code][:, order])
     with pytest.raises(ValueError, match=told):

@@ -90,7 +90,9 @@ def test_bag_restricts_every_sum():
     split = rows.best_stump(EXPONENTIAL_GAIN, rows.weigh(bag), np.arange(5))
     kept = rows.edge * bag[:, None], rows.mass * bag[:, None]
     rows.edge, rows.mass = kept
-    assert drops(rows, EXPONENTIAL_GAIN)[split.feature, split.bin] == pytest.approx(max(drops(rows, EXPONENTIAL_GAIN).values()))
+    assert drops(rows, EXPONENTIAL_GAIN)[split.feature, split.bin] == pytest.approx(
+        max(drops(rows, EXPONENTIAL_GAIN).values())
+    )
 
 
 def test_leaf_splits_are_the_best_of_all():
@@ -167,8 +169,14 @@ def test_leaves_add_their_vectors():
     light = LocalRows(trained.X_binned, trained.n_bins, trained.costs, trained.workers, trainable=False)
     left, leaf = np.array([1, 1, 3, 3, 4], dtype=np.int32), np.array([False, True, False, True, True])
     tree = Tree(
-        np.array([0, 0, 2, 0, 0], dtype=np.int32), np.array([20, 255, 1, 255, 255], dtype=np.int32),
-        np.where(leaf, np.inf, 0.0), left, leaf.astype(float), np.array([0, 2, 0, 0, 1], dtype=np.int32), np.zeros(5), 2,
+        np.array([0, 0, 2, 0, 0], dtype=np.int32),
+        np.array([20, 255, 1, 255, 255], dtype=np.int32),
+        np.where(leaf, np.inf, 0.0),
+        left,
+        leaf.astype(float),
+        np.array([0, 2, 0, 0, 1], dtype=np.int32),
+        np.zeros(5),
+        2,
     )
     vectors = rng.normal(size=(3, 4))
     named = np.where(trained.X_binned[0] <= 20, 2, np.where(trained.X_binned[2] <= 1, 0, 1))

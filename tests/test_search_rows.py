@@ -107,7 +107,10 @@ def test_sums_are_right_in_expectation():
 
 def test_rows_without_edges_are_drawn_alike():
     X, edge, mass = np.zeros((1, 1000), dtype=np.uint8), np.zeros((1000, 2)), np.ones((1000, 2))
-    rows, target = bare_rows(X, np.ones(1, dtype=int), edge, mass), Target(SKETCH, np.ones(1), np.ones((1, 2)), np.ones(2))
+    rows, target = (
+        bare_rows(X, np.ones(1, dtype=int), edge, mass),
+        Target(SKETCH, np.ones(1), np.ones((1, 2)), np.ones(2)),
+    )
     found, weighed = drawn_from(rows, target, 250, 500, 1)
     assert abs(len(found) - 250) < 60
     np.testing.assert_allclose(weighed[:, 1], 2 / 0.25)
@@ -120,7 +123,9 @@ def test_a_row_is_drawn_by_its_number():
     def drawn(rows, begins, number, cuts):
         out, found = np.empty(len(rows), dtype=np.int32), []
         for start, stop in itertools.pairwise(cuts):
-            m = draw_rows(size[rows], bag[: len(rows)], 0.1, 4.0, 7, np.array(begins), np.array(number), start, stop, out)
+            m = draw_rows(
+                size[rows], bag[: len(rows)], 0.1, 4.0, 7, np.array(begins), np.array(number), start, stop, out
+            )
             found.append(out[start : start + m].copy())
         return rows[np.concatenate(found)]
 
@@ -129,7 +134,9 @@ def test_a_row_is_drawn_by_its_number():
     np.testing.assert_array_equal(drawn(np.arange(1000), [0], [0], [0, 1, 333, 333, 1000]), whole)
     some = np.concatenate([np.arange(10, 60), np.arange(500, 501), np.arange(700, 1000)])
     for cuts in ([0, 351], [0, 50, 51, 351], [0, 30, 200, 351]):
-        np.testing.assert_array_equal(drawn(some, [0, 50, 50, 51], [10, 200, 500, 700], cuts), np.intersect1d(whole, some))
+        np.testing.assert_array_equal(
+            drawn(some, [0, 50, 50, 51], [10, 200, 500, 700], cuts), np.intersect1d(whole, some)
+        )
 
 
 def test_places_of_segments():
@@ -179,9 +186,7 @@ def test_trees_are_grown_on_the_drawn_rows(seed, large, monkeypatch):
     assert n_rows / 2 <= some.sum() <= in_bag.sum() and not np.any(some & ~in_bag)
     weighed = np.zeros((150, len(target.directions) + 1))
     weighed[drawn["rows"]] = drawn["sketch"]
-    tree = naive.grow_leafwise(
-        "sketch", X_binned, weighed[:, :-1], weighed[:, -1:], target.ridge, some, 12, 64, 2
-    )
+    tree = naive.grow_leafwise("sketch", X_binned, weighed[:, :-1], weighed[:, -1:], target.ridge, some, 12, 64, 2)
     assert list(grown.feature) == tree.feature and list(grown.bin) == tree.bin and list(grown.left) == tree.left
     np.testing.assert_array_equal(rows.leaf, tree.leaf)
     edges, masses = rows.leaf_sums()

@@ -10,14 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    LeaveOneOut,
-    RepeatedKFold,
-    ShuffleSplit,
-    TimeSeriesSplit,
-)
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 
 from minrisk._kernels import links
 from minrisk._workers import Workers
@@ -117,7 +110,9 @@ def test_a_row_more_moves_few_others_and_one_of_no_weight_none(equal):
         key, code = (keys[here] if more % 4 == 0 else rng.integers(0, 2**63)), int(rng.integers(0, 3))
         for of_row, most in ((1e-9, 0), (1.0, 12)):
             weights = np.insert(np.ones(900) if equal else weight, here, of_row)
-            after = np.delete(folds_by_keys(np.insert(keys, here, key), np.insert(codes, here, code), 4, 0, weights), here)
+            after = np.delete(
+                folds_by_keys(np.insert(keys, here, key), np.insert(codes, here, code), 4, 0, weights), here
+            )
             moved.append((np.count_nonzero(after != before), most))
     assert all(found <= most for found, most in moved)
 
@@ -158,9 +153,16 @@ def test_classes_that_nobody_can_judge_are_one_fold():
 
 @pytest.mark.parametrize(
     "cv",
-    [ShuffleSplit(3), TimeSeriesSplit(3), RepeatedKFold(n_splits=3, n_repeats=2), [], [([0, 1], [2, 3])],
-     [(np.arange(12), np.arange(12))], [(np.arange(6), np.arange(6, 12))]],
-)  # fmt: skip
+    [
+        ShuffleSplit(3),
+        TimeSeriesSplit(3),
+        RepeatedKFold(n_splits=3, n_repeats=2),
+        [],
+        [([0, 1], [2, 3])],
+        [(np.arange(12), np.arange(12))],
+        [(np.arange(6), np.arange(6, 12))],
+    ],
+)
 def test_splits_must_leave_every_row_out_once(cv):
     with pytest.raises(ValueError, match="cv must leave every row out once, and train on all others"):
         told(cv)
@@ -176,9 +178,19 @@ class Triples:
         return 1
 
 
-@pytest.mark.parametrize("cv", [
-    [1, 2], [([0.5], [1.5])], [([0, 99], [1])], [("a", "b")], [(np.arange(5),)], [(1, 2, 3)], [([[1], [2, 3]], [4])], Triples(),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "cv",
+    [
+        [1, 2],
+        [([0.5], [1.5])],
+        [([0, 99], [1])],
+        [("a", "b")],
+        [(np.arange(5),)],
+        [(1, 2, 3)],
+        [([[1], [2, 3]], [4])],
+        Triples(),
+    ],
+)
 def test_splits_that_are_none(cv):
     with pytest.raises(ValueError, match=r"^cv must give pairs \(train, test\) of row numbers: .*[^.]\.$"):
         told(cv)
@@ -228,9 +240,11 @@ def frequencies_without(link, y, mass, folds, K):
 def best_weight(link, base, scores, codes, mass, caution=0.0):
     """By golden sections, and the loss there."""
     found = minimize_scalar(
-        lambda w: mass @ row_losses(link, base, scores, codes, w, caution), bounds=(0.0, LARGEST_WEIGHT), method="bounded",
+        lambda w: mass @ row_losses(link, base, scores, codes, w, caution),
+        bounds=(0.0, LARGEST_WEIGHT),
+        method="bounded",
         options={"xatol": 1e-9},
-    )  # fmt: skip
+    )
     at_0 = mass @ row_losses(link, base, scores, codes, 0.0, caution)
     return (found.x, found.fun) if found.fun < at_0 else (0.0, at_0)
 
@@ -337,7 +351,9 @@ def test_gains_over_other_scores_and_what_is_mixed(link):
     np.testing.assert_allclose(found, [mass @ gain, mass**2 @ gain**2])
     assert is_better(parts[0], 0.9, parts[1], 0.4, link) == (found[0] > np.sqrt(found[1]))
     mixed = parts[0].mixed(parts[1:], link, np.array([0.7, 0.2]), 1.7, shift)
-    np.testing.assert_allclose(mixed._scores, 1.7 / slope * (base + shift) + 0.7 * one + 0.2 * other, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        mixed._scores, 1.7 / slope * (base + shift) + 0.7 * one + 0.2 * other, rtol=1e-5, atol=1e-6
+    )
     weights = np.array([0.7, 0.2]) / 1.7  # its probabilities at the temperature are those of the mixture
     sums = parts[0].mixture(parts[1:], link, weights, shift, 0.05)
     assert sums[0] == pytest.approx(mixed.along(link, 1 / 1.7, 0.05, True)[0], rel=1e-6)
@@ -403,7 +419,9 @@ def test_the_weight_stays_within_its_range():
     scores, codes, mass = example(rng, "softmax", spread=1.0)
     hot, least = fit_weight(held_out(1e-3 * scores, codes, mass), "softmax", 1.0, 0.0)
     assert hot == LARGEST_WEIGHT and least == held_out(1e-3 * scores, codes, mass).along("softmax", hot, 0.0)[0]
-    assert fit_weight(held_out(10 * np.eye(4)[codes], codes, mass), "softmax", 1.0, 0.0)[0] == LARGEST_WEIGHT  # all right
+    assert (
+        fit_weight(held_out(10 * np.eye(4)[codes], codes, mass), "softmax", 1.0, 0.0)[0] == LARGEST_WEIGHT
+    )  # all right
     for nothing in (-scores, np.zeros_like(scores)):  # worse than nothing, and nothing to gain
         weight, least = fit_weight(held_out(nothing, codes, mass), "softmax", 1.0, 0.0)
         assert weight == 0.0 and least == pytest.approx(mass.sum() * np.log(4))
@@ -608,7 +626,9 @@ def test_a_member_that_sees_some_columns_names_them_among_all():
         expected = trained(kind_of("softmax", few, few_binner, folds, 1), fold, 8)
         made, plain = member.result(8), expected.result(8)
         inner = [tree.left != np.arange(len(tree.left)) for tree in made.trees]
-        assert {j for tree, at in zip(made.trees, inner, strict=True) for j in tree.feature[at].tolist()} <= set(features)
+        assert {j for tree, at in zip(made.trees, inner, strict=True) for j in tree.feature[at].tolist()} <= set(
+            features
+        )
         plain.trees[:] = [
             tree._replace(feature=np.where(at, np.take(features, tree.feature), 0).astype(np.int32))
             for tree, at in zip(plain.trees, inner, strict=True)
@@ -709,7 +729,9 @@ def test_rounds_that_are_better_by_less_than_chance_are_not_kept(monkeypatch):
     rows, binner = make_rows(X, 1 - np.eye(3), y)
     folds, counts = np.arange(len(y)) * 3 // len(y), []
     for sure in (0.0, 3.0, 1e6):
-        monkeypatch.setattr("minrisk.ensemble.cross_fitting.exceeds_its_error", lambda gain, z=sure: gain[0] > z * np.sqrt(gain[1]))
+        monkeypatch.setattr(
+            "minrisk.ensemble.cross_fitting.exceeds_its_error", lambda gain, z=sure: gain[0] > z * np.sqrt(gain[1])
+        )
         monkeypatch.setattr(defaults, "LEAST_FALL", np.inf)
         fit, _ = crossed(kind_of("softmax", rows, binner, folds), 40)
         counts.append(fit.n_rounds)
@@ -821,9 +843,18 @@ def test_training_in_parts_is_training():
 
 @pytest.mark.parametrize(
     ("n", "d", "bins"),
-    [(10, 20, 16), (999, 20, 25), (999, 2, 62), (1000, 100, 16), (6400, 100, 100), (4096, 2, 256), (4096, 8, 64),
-     (16_384, 100, 256), (10**6, 1, 256)],
-)  # fmt: skip
+    [
+        (10, 20, 16),
+        (999, 20, 25),
+        (999, 2, 62),
+        (1000, 100, 16),
+        (6400, 100, 100),
+        (4096, 2, 256),
+        (4096, 8, 64),
+        (16_384, 100, 256),
+        (10**6, 1, 256),
+    ],
+)
 def test_bins_follow_the_data(n, d, bins):
     assert sizes.n_bins("quantile", None, n, d) == (bins, 256)  # finer ones are as fine as can be
     assert sizes.n_bins("quantile", 7, n, d) == (7, 7)
@@ -881,8 +912,13 @@ def test_columns_index_their_rows_as_they_stand():
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "wide"), [(WIDE_ROWS + 1, WIDE_FEATURES + 1, True), (WIDE_ROWS, WIDE_FEATURES + 1, False), (WIDE_ROWS + 1, WIDE_FEATURES, False)]
-)  # fmt: skip
+    ("n", "d", "wide"),
+    [
+        (WIDE_ROWS + 1, WIDE_FEATURES + 1, True),
+        (WIDE_ROWS, WIDE_FEATURES + 1, False),
+        (WIDE_ROWS + 1, WIDE_FEATURES, False),
+    ],
+)
 @pytest.mark.parametrize("linear", [True, False])
 def test_gentle_trees_are_for_data_that_are_not_wide_and_random_ones_see_what_there_is(n, d, wide, linear):
     """Random members have linear features where there are any; there the first fold's sees those learnt without it."""
@@ -892,7 +928,9 @@ def test_gentle_trees_are_for_data_that_are_not_wide_and_random_ones_see_what_th
     table = Table(np.zeros((n, d)), np.arange(n), columns, None, lambda: (None, seen) if linear else None)
     blind = folded_rows(make_costs(1 - np.eye(3), y, np.ones(n)), np.zeros(n, dtype=int))
     task = Task(table, blind, "softmax", "softmax", USUAL, 0, Workers())
-    of_trees = [kind for cls in CHALLENGERS if issubclass(cls, Plain) and (kind := cls.of(task)) is not None and kind.ready()]
+    of_trees = [
+        kind for cls in CHALLENGERS if issubclass(cls, Plain) and (kind := cls.of(task)) is not None and kind.ready()
+    ]
     assert [kind.name for kind in of_trees] == ["random", *([] if wide else ["gentle"])]
     for fold in range(2):
         np.testing.assert_array_equal(of_trees[0].seen(fold), seen[fold] if linear else np.arange(d))
@@ -914,7 +952,9 @@ def test_trees_of_other_kinds_differ_from_plain_ones(d, linear, K):
     assert random.ready() and gentle.ready()
     usual = VectorTrees(max_leaf_nodes=40, thresholds=(), max_features=0.4, sketch=2)
     found = gentle.shaped(usual, d)
-    assert found.max_leaf_nodes == GENTLE_LEAVES and n_drawn(found.max_features, d) == max(min(d, GENTLE_FEATURES), round(0.4 * d))
+    assert found.max_leaf_nodes == GENTLE_LEAVES and n_drawn(found.max_features, d) == max(
+        min(d, GENTLE_FEATURES), round(0.4 * d)
+    )
     assert found.sketch == (None if K <= GENTLE_CLASSES else 2) and not found.random
     found = random.shaped(usual, len(random.seen(0)))
     assert found == replace(usual, random=True, max_features=0.4 * (LINEAR_SHARE if linear else 1.0))
@@ -931,9 +971,22 @@ def test_features_looked_at(stated, d, share):
 
 
 @pytest.mark.parametrize(
-    ("n", "K", "leaves"), [(50, 3, 8), (300, 3, 15), (480, 3, 24), (2000, 3, 50), (6400, 3, 64), (17_499, 3, 174.99),
-     (17_500, 3, 175), (17_499, 26, 208), (10**5, 26, 1000), (10**6, 10, 1023), (10**6, 100, 327.7), (10**6, 10**4, 64)]
-)  # fmt: skip
+    ("n", "K", "leaves"),
+    [
+        (50, 3, 8),
+        (300, 3, 15),
+        (480, 3, 24),
+        (2000, 3, 50),
+        (6400, 3, 64),
+        (17_499, 3, 174.99),
+        (17_500, 3, 175),
+        (17_499, 26, 208),
+        (10**5, 26, 1000),
+        (10**6, 10, 1023),
+        (10**6, 100, 327.7),
+        (10**6, 10**4, 64),
+    ],
+)
 def test_leaves_follow_the_rows_and_the_classes(n, K, leaves):
     """Rounded down; towards 20, or one for each class, the more the data are like texts by their words."""
     for d in (20, 2000, 10 * n):

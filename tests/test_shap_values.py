@@ -86,9 +86,14 @@ def shapley(game, n_players):
 
 def small_problem(n_classes, missing=False, n_features=4):
     X, y = make_classification(
-        120, n_features, n_informative=n_features, n_redundant=0, n_classes=n_classes, n_clusters_per_class=1,
+        120,
+        n_features,
+        n_informative=n_features,
+        n_redundant=0,
+        n_classes=n_classes,
+        n_clusters_per_class=1,
         random_state=n_classes,
-    )  # fmt: skip
+    )
     if missing:
         X[np.random.default_rng(0).random(X.shape) < 0.15] = np.nan
     return X, y
@@ -97,7 +102,15 @@ def small_problem(n_classes, missing=False, n_features=4):
 def few_rounds(cls):
     made = cls()
     given = made.get_params()
-    chosen = {"weak_learner": "tree", "n_estimators": 6, "max_depth": 4, "max_leaf_nodes": 12, "random_state": 0, "cv": 2, "pool": False}
+    chosen = {
+        "weak_learner": "tree",
+        "n_estimators": 6,
+        "max_depth": 4,
+        "max_leaf_nodes": 12,
+        "random_state": 0,
+        "cv": 2,
+        "pool": False,
+    }
     return made.set_params(**{key: value for key, value in chosen.items() if key in given})
 
 
@@ -428,7 +441,11 @@ def test_coalitions_are_gone_through_some_rows_at_a_time(monkeypatch):
     model = minrisk.MinRiskClassifier(cost, pool=False, cv=2, n_estimators=6, random_state=0).fit(X, y)
     many = np.tile(X, (50, 1))
     explainer = ShapExplainer(model, X)
-    for of, given in (("cost", {}), ("cost", {"decision": np.arange(len(X)) % 3}), ("log_odds", {"decision": 0, "against": 2})):
+    for of, given in (
+        ("cost", {}),
+        ("cost", {"decision": np.arange(len(X)) % 3}),
+        ("log_odds", {"decision": 0, "against": 2}),
+    ):
         whole = explainer.explain(X, of=of, by="coalitions", **given)
         monkeypatch.setattr("minrisk.inspection.shap_coalitions.GAMES_TOGETHER", 7)
         parts = explainer.explain(X, of=of, by="coalitions", **given)

@@ -70,6 +70,7 @@ def test_the_first_error_is_raised_and_nobody_stays_busy(failing):
 
 def test_tasks_may_share_out_tasks():
     with Workers(3) as workers:
+
         def outer(number):
             return sum(workers.map(lambda k: sum(workers.map(lambda i: i * k, range(5))), range(number)))
 
@@ -132,6 +133,7 @@ def test_ranges_find_what_one_search_finds_also_where_splits_nearly_tie(seed):
         cuts = np.unique([0, *rng.integers(0, len(values), 4), len(values)])
         best = least, -1, -1
         for a, b in itertools.pairwise(cuts):
+
             def search_again(above, part=values[a:b]):
                 nonlocal again
                 again += 1
@@ -165,8 +167,11 @@ def test_models_do_not_depend_on_what_is_shared(parameters, monkeypatch, tmp_pat
     for inline_work, n_jobs in ((1 << 30, 1), (1 << 30, 3), (1, 2), (1, 3), (1 << 14, 2)):
         limits = {"limits": Limits(large_leaf=100, inline_work=inline_work)}
         with monkeypatch.context() as patched:
-            patched.setattr(LocalColumns, "__init__", lambda self, made=made, limits=limits, **columns: made(
-                self, **columns, **limits))
+            patched.setattr(
+                LocalColumns,
+                "__init__",
+                lambda self, made=made, limits=limits, **columns: made(self, **columns, **limits),
+            )
             model = MinRiskClassifier(n_estimators=6, random_state=0, n_jobs=n_jobs, **parameters).fit(X, y)
         minrisk.save(model, tmp_path / "model")
         files.append((tmp_path / "model").read_bytes())

@@ -29,12 +29,15 @@ def slow(self, X, y, **more):
     time.sleep(60)
 minrisk.algorithms.MinRiskClassifier.fit = slow
 """
-BUSY = FITTING.replace("    time.sleep(60)", """    until = time.monotonic() + 60
+BUSY = FITTING.replace(
+    "    time.sleep(60)",
+    """    until = time.monotonic() + 60
     while time.monotonic() < until:
         try:
             time.sleep(0.01)
         except BaseException:  # as code does that Python calls where no exception can leave
-            pass""")  # fmt: skip
+            pass""",
+)
 SAVING = """
 save = minrisk.save
 def slow(model, path):
@@ -85,10 +88,21 @@ def stop(folder, prelude, *signals, pause=0.0):
     return process.returncode, said, time.monotonic() - begun
 
 
-@pytest.mark.parametrize(("name", "when"), slow_after(3, [
-    ("SIGINT", FITTING), ("SIGTERM", IMPORTING), ("SIGHUP", FITTING),
-    ("SIGINT", IMPORTING), ("SIGTERM", FITTING), ("SIGHUP", IMPORTING),
-]), ids=lambda given: {FITTING: "fit", IMPORTING: "import"}.get(given, given))  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "when"),
+    slow_after(
+        3,
+        [
+            ("SIGINT", FITTING),
+            ("SIGTERM", IMPORTING),
+            ("SIGHUP", FITTING),
+            ("SIGINT", IMPORTING),
+            ("SIGTERM", FITTING),
+            ("SIGHUP", IMPORTING),
+        ],
+    ),
+    ids=lambda given: {FITTING: "fit", IMPORTING: "import"}.get(given, given),
+)
 def test_a_signal_stops_the_command(folder, name, when):
     code, said, seconds = stop(folder, when, name)
     assert (code, said) == (CODES[name], "minrisk: stopped.\n") and seconds < 20

@@ -1,6 +1,5 @@
 """Localized similarities against their slow twin and the paper's bounds; distances, files, threads, explanations."""
 
-
 import naive_similarity as twin
 import numpy as np
 import pytest
@@ -87,8 +86,11 @@ def test_neighbors_equal_the_twin(n_neighbors, seed):
 def test_neighbors_are_near(d, least, offset):
     """Of rows on 60 directions in 200 features most are found."""
     rng = np.random.default_rng(0)
-    X = offset + (rng.normal(size=(400, 60)) / np.arange(1, 61)) @ rng.normal(size=(60, d)) if d > 60 else (
-        offset + rng.normal(size=(400, d)))
+    X = (
+        offset + (rng.normal(size=(400, 60)) / np.arange(1, 61)) @ rng.normal(size=(60, d))
+        if d > 60
+        else (offset + rng.normal(size=(400, d)))
+    )
     found = neighbors_of(Points.of(X, Units.of(X, "none")), 10)
     distance = np.sum((X[:, None] - X) ** 2, axis=2) + np.diag(np.full(400, np.inf))
     exact = np.argsort(distance, axis=1)[:, :10]
@@ -119,9 +121,7 @@ def test_binarisation_and_every_candidate(seed, real, nearest):
     W = weight.sum()
     sums, signs = twin.weights(y, H, weight)
     b, v, U = twin.binarised(sums, signs, weight)
-    np.testing.assert_allclose(
-        rows.moments() / np.trace(rows.moments()), U @ U.T / np.trace(U @ U.T), atol=1e-9
-    )
+    np.testing.assert_allclose(rows.moments() / np.trace(rows.moments()), U @ U.T / np.trace(U @ U.T), atol=1e-9)
     certain = np.abs(v) > 1e-9
     assert abs((rows._side * b)[certain].sum()) == certain.sum()  # equal, or all of them turned
     tried = twin.candidates(X, y, H, weight, real)
@@ -218,7 +218,10 @@ def test_distances_are_exact_for_whole_numbers_and_keep_small_differences():
 
 def test_whole_and_real_points_are_the_same_model():
     X, y, weight, _ = problem(3, whole=True)
-    fits = [similar(n_estimators=15).fit(part, y, sample_weight=weight) for part in (X, X.astype(np.uint8), X.astype(np.float32))]
+    fits = [
+        similar(n_estimators=15).fit(part, y, sample_weight=weight)
+        for part in (X, X.astype(np.uint8), X.astype(np.float32))
+    ]
     for model in fits[1:]:
         np.testing.assert_array_equal(model.decision_function(X), fits[0].decision_function(X))
     new = X + 0.25  # not whole: the other kernel
@@ -248,9 +251,18 @@ COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 
 
 @pytest.mark.parametrize("response", ["real", "sign"])
-@pytest.mark.parametrize("options", [{}, {"two_point": False}, {"subsample": 0.6, "random_state": 1}, {"n_candidates": 4},
-                                     {"n_neighbors": 12},
-                                     {"loss": "logistic"}, {"loss": "squared"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"two_point": False},
+        {"subsample": 0.6, "random_state": 1},
+        {"n_candidates": 4},
+        {"n_neighbors": 12},
+        {"loss": "logistic"},
+        {"loss": "squared"},
+    ],
+)
 def test_files_stages_threads_and_going_on(response, options, tmp_path):
     X, y = load_iris(return_X_y=True)
     model = similar(response, cost=COST, n_estimators=8, **options).fit(X, y)
@@ -288,7 +300,9 @@ def test_blocks_of_rows_and_the_cache_do_not_matter():
     X[:, 0] += y
     made = []
     for blocks, cache in (((), 1e9), ((1, 50, 173), 0.0)):
-        rows = LocalSimilarRows(X, Units.of(X, "none"), make_costs(COST, y, np.linspace(0.5, 2, 300)), Workers(2), cache, blocks)
+        rows = LocalSimilarRows(
+            X, Units.of(X, "none"), make_costs(COST, y, np.linspace(0.5, 2, 300)), Workers(2), cache, blocks
+        )
         model = similar(n_estimators=6)
         progress = boost(rows, model._recipe(rows.cost_facts, (np.empty(0),) * 4), 6, 0)
         made.append((progress, rows.scores))
@@ -333,19 +347,32 @@ def test_stops_at_the_target_and_on_validated_risk():
 def test_parameters_are_checked():
     X, y = load_iris(return_X_y=True)
     for parameters, message in (
-        ({"response": "soft"}, "response must be one of 'real', 'sign'"), ({"target_loss": "none"}, "target_loss must be a number above 0, .1.n., .zero risk. or None"),
-        ({"n_candidates": 0}, "n_candidates must be"), ({"n_neighbors": 0}, "n_neighbors must be"), ({"scaling": "max"}, "scaling must be"),
-        ({"fit_intercept": "each round"}, "fit_intercept must be True or False"), ({"cache_size": -1}, "cache_size must be"),
+        ({"response": "soft"}, "response must be one of 'real', 'sign'"),
+        ({"target_loss": "none"}, "target_loss must be a number above 0, .1.n., .zero risk. or None"),
+        ({"n_candidates": 0}, "n_candidates must be"),
+        ({"n_neighbors": 0}, "n_neighbors must be"),
+        ({"scaling": "max"}, "scaling must be"),
+        ({"fit_intercept": "each round"}, "fit_intercept must be True or False"),
+        ({"cache_size": -1}, "cache_size must be"),
     ):
         with pytest.raises(ValueError, match=message):
             similar(**parameters).fit(X, y)
 
 
-@pytest.mark.parametrize("change", [
-    {"near": np.array([7, 0], dtype=np.int32)}, {"near": np.array([-1, 0], dtype=np.int32)}, {"span": np.array([1.0])},
-    {"span": np.array([0.0, 1.0])}, {"scale": np.zeros(2)}, {"anchors": np.full((2, 2), np.nan)},
-    {"far": np.array([2, -1], dtype=np.int32)}, {"center": np.zeros(3)}, {"anchor_row": np.array([-1, 2])},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"near": np.array([7, 0], dtype=np.int32)},
+        {"near": np.array([-1, 0], dtype=np.int32)},
+        {"span": np.array([1.0])},
+        {"span": np.array([0.0, 1.0])},
+        {"scale": np.zeros(2)},
+        {"anchors": np.full((2, 2), np.nan)},
+        {"far": np.array([2, -1], dtype=np.int32)},
+        {"center": np.zeros(3)},
+        {"anchor_row": np.array([-1, 2])},
+    ],
+)
 def test_forged_arrays_are_refused(change):
     from minrisk.model.packed import pack
 

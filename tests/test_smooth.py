@@ -238,7 +238,12 @@ def test_smooth_boundaries_are_found(seed, monkeypatch):
     found = MinRiskClassifier(random_state=0).fit(X, y)
     monkeypatch.setattr(defaults, "SMOOTH_ROWS", 0)
     trees = MinRiskClassifier(random_state=0).fit(X, y)
-    assert trees.model_.smooth is None and {line["variant"] for line in trees.selection_} == {"plain", "logistic", "random", "gentle"}
+    assert trees.model_.smooth is None and {line["variant"] for line in trees.selection_} == {
+        "plain",
+        "logistic",
+        "random",
+        "gentle",
+    }
     with_smooth, without = (log_loss(y_test, model.predict_proba(X_test)) for model in (found, trees))
     assert with_smooth < 0.8 * without and line_of(found)["share"] > 0.3
 
@@ -285,10 +290,18 @@ def test_only_the_softmax_has_smooth_members(surrogate):
     assert "smooth" not in {line["variant"] for line in model.selection_} and model.model_.smooth is None
 
 
-@pytest.mark.parametrize(("n", "d", "K", "some"), [
-    (SMOOTH_ROWS, 2, 3, True), (SMOOTH_ROWS + 1, 2, 3, False), (1500, 2, 80, True), (1500, 2, 100, False),
-    (600, 1700, 3, True), (700, 1700, 3, False), (30, 2001, 3, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("n", "d", "K", "some"),
+    [
+        (SMOOTH_ROWS, 2, 3, True),
+        (SMOOTH_ROWS + 1, 2, 3, False),
+        (1500, 2, 80, True),
+        (1500, 2, 100, False),
+        (600, 1700, 3, True),
+        (700, 1700, 3, False),
+        (30, 2001, 3, False),
+    ],
+)
 def test_members_are_smooth_on_few_rows(n, d, K, some):
     X, y = np.random.default_rng(0).normal(size=(n, d)), np.arange(n, dtype=np.int32) % K
     assert (smooth_kind(X, RowCosts(1.0 - np.eye(K), y, np.ones(n), y)) is not None) == some
@@ -297,7 +310,9 @@ def test_members_are_smooth_on_few_rows(n, d, K, some):
 def test_few_rows_are_judged_by_all_folds_at_once(monkeypatch):
     made = []
     own = SmoothMember.__init__
-    monkeypatch.setattr(SmoothMember, "__init__", lambda self, b, c, left, j: made.append(left) or own(self, b, c, left, j))
+    monkeypatch.setattr(
+        SmoothMember, "__init__", lambda self, b, c, left, j: made.append(left) or own(self, b, c, left, j)
+    )
     rng = np.random.default_rng(0)
     for n, members in ((499, 4), (501, 1)):
         made.clear()

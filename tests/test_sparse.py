@@ -90,7 +90,9 @@ def assert_same_fits(new, X, sparse, y, tmp_path, **options):
     np.testing.assert_array_equal(dense_fit.decision_function(X), sparse_fit.decision_function(sparse))
     np.testing.assert_array_equal(dense_fit.decision_function(X[:3]), sparse_fit.decision_function(sparse.tocsr()[:3]))
     np.testing.assert_array_equal(dense_fit.predict(X), sparse_fit.predict(sparse))
-    for one, other in zip(dense_fit.staged_decision_function(X), sparse_fit.staged_decision_function(sparse), strict=True):
+    for one, other in zip(
+        dense_fit.staged_decision_function(X), sparse_fit.staged_decision_function(sparse), strict=True
+    ):
         np.testing.assert_array_equal(one, other)
     if hasattr(dense_fit, "predict_proba"):
         np.testing.assert_array_equal(dense_fit.predict_proba(X), sparse_fit.predict_proba(sparse))
@@ -111,9 +113,11 @@ def test_models_and_predictions_are_those_of_the_dense_array(cls, way, tmp_path)
     X = table(150, 12, 0.3, np.float64, seed, missing=0.02)
     y, rng = labels(X, seed), np.random.default_rng(seed)
     options = {
-        "plain": {}, "costs": {"cost": COST}, "costs of each row": {"cost": COST.values[y] + rng.random((150, 3))},
+        "plain": {},
+        "costs": {"cost": COST},
+        "costs of each row": {"cost": COST.values[y] + rng.random((150, 3))},
         "weights": {"sample_weight": rng.random(150) * (rng.random(150) < 0.9)},
-    }[way]  # fmt: skip
+    }[way]
     sparse = stored(X, KINDS[seed % len(KINDS)], seed)
     if cls is BAdaCostClassifier and way == "costs of each row":  # which it does not take
         with pytest.raises(ValueError, match="costs per row"):
@@ -138,9 +142,11 @@ def test_drawn_rows_features_threads_and_early_stopping(cls, n, tmp_path):
     X = table(n, 15, 0.2, np.float32, 5, missing=0.01)
     y, sparse = labels(X, 5), stored(X, sp.csr_array, 5)
     for options in (
-        {"subsample": 0.6, "max_features": 0.5, "n_jobs": 2}, {"search_rows": 50, "early_stopping": True, "cv": 2},
-        {"max_features": 1.0, "max_bins": 7, "binning": "uniform"}, {"sketch": None, "cv": 3, "pool": False},
-    ):  # fmt: skip
+        {"subsample": 0.6, "max_features": 0.5, "n_jobs": 2},
+        {"search_rows": 50, "early_stopping": True, "cv": 2},
+        {"max_features": 1.0, "max_bins": 7, "binning": "uniform"},
+        {"sketch": None, "cv": 3, "pool": False},
+    ):
         if not options.keys() & small(cls).get_params().keys():
             continue
         assert_same_fits(lambda options=options: small(cls, **options), X, sparse, y, tmp_path)
@@ -172,7 +178,12 @@ def test_thresholds_and_bins_are_those_of_the_dense_array(seed, strategy):
     X[:, 0], X[:, 1], X[:, 2] = 0.0, np.nan, np.abs(X[:, 2]) + 1
     X[:, 3] = rng.normal(size=700) * (rng.random(700) < 0.8)  # more values than bins
     rows = SparseRows(sp.csr_matrix(X))
-    for weight in (None, np.ones(700), rng.integers(0, 4, 700).astype(float), rng.random(700) * (rng.random(700) < 0.8)):
+    for weight in (
+        None,
+        np.ones(700),
+        rng.integers(0, 4, 700).astype(float),
+        rng.random(700) * (rng.random(700) < 0.8),
+    ):
         for max_bins in (None, 2, 5, 40):
             for part in (None, np.flatnonzero(rng.random(700) < 0.7)):
                 dense = fit_binner(X, strategy, max_bins, part, weight)
@@ -218,12 +229,18 @@ def huge(n=4000, d=150_000, per_row=12, seed=0):
     return sp.csr_matrix((values, (np.repeat(np.arange(n), per_row), columns.ravel())), shape=(n, d)), y
 
 
-@pytest.mark.parametrize("new", [
-    lambda: MinRiskClassifier(n_estimators=25, random_state=0),  # nodes look at 160 features, of which 3 say something
-    lambda: MinRiskClassifier(n_estimators=3, cv=2, search_rows=100, max_features=1.0, random_state=0),
-    lambda: REBELClassifier(n_estimators=3),
-    lambda: GentleBoostClassifier(n_estimators=3),
-], ids=["defaults", "all features", "REBEL", "GentleBoost"])  # fmt: skip
+@pytest.mark.parametrize(
+    "new",
+    [
+        lambda: MinRiskClassifier(
+            n_estimators=25, random_state=0
+        ),  # nodes look at 160 features, of which 3 say something
+        lambda: MinRiskClassifier(n_estimators=3, cv=2, search_rows=100, max_features=1.0, random_state=0),
+        lambda: REBELClassifier(n_estimators=3),
+        lambda: GentleBoostClassifier(n_estimators=3),
+    ],
+    ids=["defaults", "all features", "REBEL", "GentleBoost"],
+)
 def test_work_and_memory_follow_stored_values(new):
     X, y = huge()
     new().fit(X[:200, :50], y[:200]).predict(X[:200, :50])  # whatever is loaded once
@@ -299,14 +316,25 @@ def test_units_of_stored_values(scaling, weighted):
     X[:, 5], X[:, 6], X[:, 7] = 0.0, np.nan, 4.0
     X[:, 8] *= 1e3
     weight = np.random.default_rng(0).integers(0, 4, 120).astype(float) if weighted else np.ones(120)
-    for one, other in zip(Units.of(X, scaling, weight), stored_units(SparseRows(sp.csr_matrix(X)), scaling, weight), strict=True):
+    for one, other in zip(
+        Units.of(X, scaling, weight), stored_units(SparseRows(sp.csr_matrix(X)), scaling, weight), strict=True
+    ):
         np.testing.assert_allclose(other, one, rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.parametrize("options", [
-    {}, {"response": "sign"}, {"loss": "logistic", "n_candidates": 3}, {"scaling": "robust"},
-    {"scaling": "standard", "response": "sign"}, {"n_neighbors": 9}, {"early_stopping": True, "random_state": 1},
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"response": "sign"},
+        {"loss": "logistic", "n_candidates": 3},
+        {"scaling": "robust"},
+        {"scaling": "standard", "response": "sign"},
+        {"n_neighbors": 9},
+        {"early_stopping": True, "random_state": 1},
+    ],
+    ids=str,
+)
 def test_similarities_of_stored_values(never_dense, tmp_path, options):
     """The same learners; with "standard" the units differ in their last bits, else only what missing values count as."""
     X = table(160, 10, 0.4, np.float64, 3)
@@ -326,7 +354,9 @@ def test_similarities_of_stored_values(never_dense, tmp_path, options):
     assert repr(explain(model, X[:5])) == repr(explain(model, sparse[:5]))
 
 
-@pytest.mark.parametrize("options", [{}, {"descent": "gradient"}, {"loss": "mc"}, {"max_features": 4, "random_state": 1}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"descent": "gradient"}, {"loss": "mc"}, {"max_features": 4, "random_state": 1}], ids=str
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_lines_of_stored_values(never_dense, options, seed):
     """The same features, by sums in another order."""
@@ -335,7 +365,10 @@ def test_lines_of_stored_values(never_dense, options, seed):
     X[:, 4], X[:, 5], X[:, 6] = 0.0, 7.0, np.where(np.arange(200) % 9 == 0, 1e-320, 0.0)
     X[:, 7] += 1e4
     new = lambda: MCBoostClassifier(n_estimators=6, **options)  # noqa: E731
-    dense, model = new().fit(X, y, sample_weight=weight), new().fit(stored(X, sp.csc_array, seed), y, sample_weight=weight)
+    dense, model = (
+        new().fit(X, y, sample_weight=weight),
+        new().fit(stored(X, sp.csc_array, seed), y, sample_weight=weight),
+    )
     np.testing.assert_array_equal(dense.model_.packed.feature, model.model_.packed.feature)
     np.testing.assert_allclose(model.train_loss_, dense.train_loss_, rtol=1e-11)
     np.testing.assert_allclose(model.decision_function(X), dense.decision_function(X), rtol=1e-9, atol=1e-9)
@@ -372,11 +405,15 @@ def test_regressors_of_sparse_rows(never_dense):
     np.testing.assert_array_equal(dense.predict(sparse), dense.predict(X))  # in dense blocks
 
 
-@pytest.mark.parametrize("new", [
-    lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=3, scaling="robust"),
-    lambda: MCBoostClassifier(n_estimators=3),
-    lambda: MCBoostClassifier(n_estimators=2, estimator=DecisionTreeRegressor(max_depth=2, random_state=0)),
-], ids=["similarities", "lines", "regressors"])  # fmt: skip
+@pytest.mark.parametrize(
+    "new",
+    [
+        lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=3, scaling="robust"),
+        lambda: MCBoostClassifier(n_estimators=3),
+        lambda: MCBoostClassifier(n_estimators=2, estimator=DecisionTreeRegressor(max_depth=2, random_state=0)),
+    ],
+    ids=["similarities", "lines", "regressors"],
+)
 def test_stored_values_in_pieces(never_dense, monkeypatch, new):
     X = table(150, 10, 0.3, np.float64, 8)
     y, sparse = labels(X, 8), stored(X, sp.csr_matrix, 8)
@@ -386,10 +423,16 @@ def test_stored_values_in_pieces(never_dense, monkeypatch, new):
     assert made
 
 
-@pytest.mark.parametrize("new", [
-    lambda **more: minrisk.LocalizedSimilaritiesClassifier(scaling="standard", subsample=0.8, random_state=2, **more),
-    lambda **more: MCBoostClassifier(subsample=0.8, random_state=2, **more),
-], ids=["similarities", "lines"])  # fmt: skip
+@pytest.mark.parametrize(
+    "new",
+    [
+        lambda **more: minrisk.LocalizedSimilaritiesClassifier(
+            scaling="standard", subsample=0.8, random_state=2, **more
+        ),
+        lambda **more: MCBoostClassifier(subsample=0.8, random_state=2, **more),
+    ],
+    ids=["similarities", "lines"],
+)
 def test_stored_values_on_threads_and_in_a_warm_start(never_dense, tmp_path, new):
     X = table(150, 10, 0.3, np.float64, 9)
     y, sparse, weight = labels(X, 9), stored(X, sp.csr_matrix, 9), np.arange(150) % 4
@@ -400,11 +443,15 @@ def test_stored_values_on_threads_and_in_a_warm_start(never_dense, tmp_path, new
     np.testing.assert_array_equal(model.decision_function(sparse), whole.decision_function(sparse))
 
 
-@pytest.mark.parametrize("new", [
-    lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=3, n_candidates=20, cache_size=20),
-    lambda: MCBoostClassifier(n_estimators=3, weak_learner="linear"),
-    lambda: MCBoostClassifier(n_estimators=2, estimator=DecisionTreeRegressor(max_depth=2, random_state=0)),
-], ids=["similarities", "lines", "regressors"])  # fmt: skip
+@pytest.mark.parametrize(
+    "new",
+    [
+        lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=3, n_candidates=20, cache_size=20),
+        lambda: MCBoostClassifier(n_estimators=3, weak_learner="linear"),
+        lambda: MCBoostClassifier(n_estimators=2, estimator=DecisionTreeRegressor(max_depth=2, random_state=0)),
+    ],
+    ids=["similarities", "lines", "regressors"],
+)
 def test_work_and_memory_of_learners_without_bins(new):
     X, y = huge(n=1500)
     new().fit(X[:200, :50], y[:200]).predict(X[:200, :50])  # whatever is loaded once

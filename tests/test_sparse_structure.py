@@ -40,7 +40,13 @@ def meaning(X):
     rows = np.zeros(X.shape if X.format == "csr" else X.shape[::-1])
     n, d = rows.shape
     ends, places, values = (part.tolist() for part in (X.indptr, X.indices, X.data))
-    if X.indptr.dtype.kind != "i" or X.indices.dtype.kind != "i" or len(ends) != n + 1 or ends[0] != 0 or len(places) != len(values):
+    if (
+        X.indptr.dtype.kind != "i"
+        or X.indices.dtype.kind != "i"
+        or len(ends) != n + 1
+        or ends[0] != 0
+        or len(places) != len(values)
+    ):
         return None
     for i in range(n):
         if not 0 <= ends[i] <= ends[i + 1] <= len(values):
@@ -86,7 +92,11 @@ def attack(first, last):
     model = minrisk.REBELClassifier(n_estimators=5, max_depth=2).fit(dense, made_labels(dense))
     for number in range(first, last):
         X = forge(np.random.default_rng([3, number]), matrix(kind=KINDS[number % len(KINDS)]))
-        before, meant, name = [part.copy() for part in (X.indptr, X.indices, X.data)], meaning(X), f"sparse matrix {number}"
+        before, meant, name = (
+            [part.copy() for part in (X.indptr, X.indices, X.data)],
+            meaning(X),
+            f"sparse matrix {number}",
+        )
         try:
             decided = model.predict(X)
         except ValueError as error:
@@ -118,18 +128,34 @@ def set_array(name, made):
     return change
 
 
-@pytest.mark.parametrize(("form", "change"), [
-    ("csr", set_place("indices", 3, 4000)), ("csr", set_place("indices", 3, -1)), ("csr", set_place("indptr", -1, 10**6)),
-    ("csr", set_place("indptr", 5, 10**6)), ("csr", set_array("data", lambda X: X.data[:-2])), ("csr", set_array("data", lambda X: None)),
-    ("csr", set_array("indices", lambda X: X.indices.tolist())), ("csr", set_array("_shape", lambda X: (N, D - 1))),
-    ("csr", set_array("_shape", lambda X: (N + 1, D))), ("csr", set_array("data", lambda X: X.data[:, None])),
-    ("csc", set_place("indices", 3, 4000)), ("bsr", set_place("indices", 3, 4000)), ("bsr", set_array("data", lambda X: X.data[:, :1])),
-    ("coo", lambda X: X.coords[1].__setitem__(3, 4000)), ("coo", lambda X: X.coords[0].__setitem__(3, -4)),
-    ("coo", set_array("data", lambda X: X.data[:5])), ("lil", lambda X: X.rows[3].append(4000)),
-    ("lil", lambda X: (X.rows[3].append(4000), X.data[3].append(1.0))), ("lil", set_array("rows", lambda X: X.rows[:5])),
-    ("lil", lambda X: (X.rows[3].append(1.5), X.data[3].append(1.0))), ("dia", set_array("data", lambda X: X.data[:2])),
-    ("dok", lambda X: X._dict.update({(3, 4000): 1.0})), ("coo", set_array("_shape", lambda X: (N, D, 1))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("form", "change"),
+    [
+        ("csr", set_place("indices", 3, 4000)),
+        ("csr", set_place("indices", 3, -1)),
+        ("csr", set_place("indptr", -1, 10**6)),
+        ("csr", set_place("indptr", 5, 10**6)),
+        ("csr", set_array("data", lambda X: X.data[:-2])),
+        ("csr", set_array("data", lambda X: None)),
+        ("csr", set_array("indices", lambda X: X.indices.tolist())),
+        ("csr", set_array("_shape", lambda X: (N, D - 1))),
+        ("csr", set_array("_shape", lambda X: (N + 1, D))),
+        ("csr", set_array("data", lambda X: X.data[:, None])),
+        ("csc", set_place("indices", 3, 4000)),
+        ("bsr", set_place("indices", 3, 4000)),
+        ("bsr", set_array("data", lambda X: X.data[:, :1])),
+        ("coo", lambda X: X.coords[1].__setitem__(3, 4000)),
+        ("coo", lambda X: X.coords[0].__setitem__(3, -4)),
+        ("coo", set_array("data", lambda X: X.data[:5])),
+        ("lil", lambda X: X.rows[3].append(4000)),
+        ("lil", lambda X: (X.rows[3].append(4000), X.data[3].append(1.0))),
+        ("lil", set_array("rows", lambda X: X.rows[:5])),
+        ("lil", lambda X: (X.rows[3].append(1.5), X.data[3].append(1.0))),
+        ("dia", set_array("data", lambda X: X.data[:2])),
+        ("dok", lambda X: X._dict.update({(3, 4000): 1.0})),
+        ("coo", set_array("_shape", lambda X: (N, D, 1))),
+    ],
+)
 def test_every_format_has_the_gate(form, change, model):
     X = (matrix().tobsr((2, 1)) if form == "bsr" else matrix().asformat(form)).copy()
     np.testing.assert_array_equal(model.predict(X), model.predict(matrix()))
@@ -160,7 +186,10 @@ def test_every_estimator_has_the_gate(kind, labels):
 
 
 DOORS = {
-    **{name: lambda m, y, name=name: getattr(m, name)(bad()) for name in ("predict", "predict_proba", "decision_function")},
+    **{
+        name: lambda m, y, name=name: getattr(m, name)(bad())
+        for name in ("predict", "predict_proba", "decision_function")
+    },
     "score": lambda m, y: m.score(bad(), y),
     "staged_predict": lambda m, y: list(m.staged_predict(bad())),
     "shap_values": lambda m, y: inspection.shap_values(m, bad(), matrix()),

@@ -67,7 +67,9 @@ Tight.__init__, TightMulti.__init__ = StagewiseMCBoostClassifier.__init__, Multi
 
 def pair_rows(X, y, table, weights, scores=None, kind=LocalPairRows, blocks=None, row=None):
     binner = fit_binner(X)
-    rows = kind(binner.transform(X), binner.n_bins, make_costs(table, y if row is None else row, weights, y), Workers(1), blocks)
+    rows = kind(
+        binner.transform(X), binner.n_bins, make_costs(table, y if row is None else row, weights, y), Workers(1), blocks
+    )
     if scores is not None:
         rows.scores[:] = scores
     return rows, binner
@@ -163,7 +165,16 @@ def test_equals_the_twin(loss, seed):
     options = [{}, {"nu": 1e-2}, {"learning_rate": 1.0}, {"cap": 0.2}][seed // 2]
     kappa = options.get("cap", np.inf)
     terms, losses = twin.boost(
-        X, rows, y, weights, naive.midpoint_edges(X), loss, 4, options.get("nu", 1e-9), options.get("learning_rate", 0.5), kappa
+        X,
+        rows,
+        y,
+        weights,
+        naive.midpoint_edges(X),
+        loss,
+        4,
+        options.get("nu", 1e-9),
+        options.get("learning_rate", 0.5),
+        kappa,
     )
     model = Tight(None if per_row else cost, loss=loss, n_estimators=4, tol=0.0, **options)
     model.fit(X, y, sample_weight=weights, cost=rows if per_row else None)
@@ -201,7 +212,9 @@ def test_squares_weigh_as_much_as_the_loss_falls(loss, seed):
 def test_fixed_steps_on_the_selected_class(loss):
     X, y, cost, weights, _ = problem(1, 3)
     terms, losses = twin.boost(X, cost[y], y, weights, naive.midpoint_edges(X), loss, 60, size=0.01)
-    model = StagewiseMCBoostClassifier(cost, loss=loss, n_estimators=60, step_size=0.01, tol=0.0).fit(X, y, sample_weight=weights)
+    model = StagewiseMCBoostClassifier(cost, loss=loss, n_estimators=60, step_size=0.01, tol=0.0).fit(
+        X, y, sample_weight=weights
+    )
     np.testing.assert_allclose(model.train_loss_, losses, rtol=1e-8)
     np.testing.assert_allclose(model.model_.vectors, [term[3] for term in terms], atol=2.0**-33)
 
@@ -257,7 +270,10 @@ def test_a_step_is_the_minimum_of_a_general_solver(seed, loss, nu):
     if nu == 0.0:  # then the step tells the loss itself
         own = twin.total_loss(loss, A, y, S) - value
         assert step.value == pytest.approx(twin.total_loss(loss, A, y, S + f[:, None] * w) - own, rel=1e-9)
-    assert Objective.of(StepProblem(rows, the_loss, totals.value, value, None, 0.0), nu).at(value, np.zeros(1), 0.0)[0] == 0.0
+    assert (
+        Objective.of(StepProblem(rows, the_loss, totals.value, value, None, 0.0), nu).at(value, np.zeros(1), 0.0)[0]
+        == 0.0
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -287,8 +303,11 @@ def test_trees_are_deepened_for_the_violated_class():
         side = X[:, j] > learner.threshold[0]
         best = 0.0
         for part in (side, ~side):  # either side has its own best stump, for class r
-            sums = [np.abs(np.where(X[part, i] > tau, 1, -1) @ E[part, r])
-                    for i, places in enumerate(naive.midpoint_edges(X)) for tau in [-np.inf, *places]]
+            sums = [
+                np.abs(np.where(X[part, i] > tau, 1, -1) @ E[part, r])
+                for i, places in enumerate(naive.midpoint_edges(X))
+                for tau in [-np.inf, *places]
+            ]
             best += max(sums)
         assert f @ E[:, r] == pytest.approx(best) and best > value and sign in (-1, 1)
         assert tree.feature_importances_.sum() == pytest.approx(1.0)
@@ -297,7 +316,11 @@ def test_trees_are_deepened_for_the_violated_class():
 def _leaves(tree, X):
     node = np.zeros(len(X), dtype=int)
     for _ in range(tree.depth):
-        node = np.where(tree.left[node] == node, node, tree.left[node] + (X[np.arange(len(X)), tree.feature[node]] > tree.threshold[node]))
+        node = np.where(
+            tree.left[node] == node,
+            node,
+            tree.left[node] + (X[np.arange(len(X)), tree.feature[node]] > tree.threshold[node]),
+        )
     return node
 
 
@@ -311,7 +334,9 @@ def test_multiboost_equals_the_twin(loss, seed, penalty):
     thresholds = naive.midpoint_edges(X)
     learners, W, values = twin.multiboost(X, cost[y], y, weights, thresholds, loss, 3, nu, penalty)
     A = twin.pair_weights(cost[y], y, weights)
-    model = TightMulti(cost, loss=loss, n_estimators=3, nu=nu, tol=0.0, penalty=penalty).fit(X, y, sample_weight=weights)
+    model = TightMulti(cost, loss=loss, n_estimators=3, nu=nu, tol=0.0, penalty=penalty).fit(
+        X, y, sample_weight=weights
+    )
     got = [(tree.feature[0], tree.value[2]) for tree in model.model_.learners]
     assert got == [(j, sign) for j, _, sign in learners]
     vectors = model.model_.vectors
@@ -403,7 +428,10 @@ def test_tables_predict_the_same_bits(wine, dtype):
     X = np.round(X, 1)
     X[::5, 2] = np.nan
     learning_rate = 0.3
-    for kind in (StagewiseMCBoostClassifier(n_estimators=80, learning_rate=learning_rate), MultiBoostClassifier(n_estimators=30)):
+    for kind in (
+        StagewiseMCBoostClassifier(n_estimators=80, learning_rate=learning_rate),
+        MultiBoostClassifier(n_estimators=30),
+    ):
         model = kind.fit(X, y).model_
         assert isinstance(model._whole, StepTables) and len(model._whole.thresholds) < len(model) + 1
         new = np.nan_to_num(X * 1.01).astype(dtype)
@@ -465,7 +493,9 @@ def test_joint_responses_are_the_products(stumps):
         kept.add(kept.tables(vectors), 100, n, scores)
         np.testing.assert_array_equal(scores, 1.0 + all_ @ vectors)
         sums = kept.sums(values, in_bag, factor, 0, 600) + kept.sums(values, in_bag, factor, 600, n)
-        np.testing.assert_array_equal(kept.products(sums), all_.T @ np.where(in_bag[:, None], np.rint(values * factor), 0.0))
+        np.testing.assert_array_equal(
+            kept.products(sums), all_.T @ np.where(in_bag[:, None], np.rint(values * factor), 0.0)
+        )
     assert len(kept) == T
     assert len(kept._codes) < FEW_GROUPS if stumps else len(kept._codes) > T // 8
     assert kept._n_joint.max() == 128  # some are full
@@ -478,7 +508,9 @@ def test_validation_rows_follow_corrections():
     rows, binner = pair_rows(X[::2], y[::2], 1.0 - np.eye(3), np.ones(89), kind=LocalCorrectiveRows)
     costs = make_costs(1.0 - np.eye(3), y, np.ones(len(y)))
     watched = LocalPairRows(binner.transform(X), binner.n_bins, costs, Workers(1), trainable=False)
-    progress = boost(rows, recipe_of(MultiBoostClassifier(), rows, binner), 12, 0, [EarlyStopping(watched, 99, 0, np.zeros(3))])
+    progress = boost(
+        rows, recipe_of(MultiBoostClassifier(), rows, binner), 12, 0, [EarlyStopping(watched, 99, 0, np.zeros(3))]
+    )
     np.testing.assert_array_equal(watched.scores[::2], rows.scores)
     assert len(progress.trees) > 5
 
@@ -510,12 +542,15 @@ def wine():
 
 
 KINDS = [
-    (StagewiseMCBoostClassifier, {}), (StagewiseMCBoostClassifier, {"weak_learner": "tree", "max_depth": 2}),
-    (StagewiseMCBoostClassifier, {"step_size": 0.05}), (MultiBoostClassifier, {}),
+    (StagewiseMCBoostClassifier, {}),
+    (StagewiseMCBoostClassifier, {"weak_learner": "tree", "max_depth": 2}),
+    (StagewiseMCBoostClassifier, {"step_size": 0.05}),
+    (MultiBoostClassifier, {}),
     (StagewiseMCBoostClassifier, {"subsample": 0.7, "max_features": 0.5, "cap": 0.3}),
     (MultiBoostClassifier, {"weak_learner": "tree", "max_depth": 2, "nu": 1e-3, "max_features": 3}),
-    (MultiBoostClassifier, {"penalty": "l2"}), (MultiBoostClassifier, {"penalty": "l2", "weak_learner": "tree"}),
-]  # fmt: skip
+    (MultiBoostClassifier, {"penalty": "l2"}),
+    (MultiBoostClassifier, {"penalty": "l2", "weak_learner": "tree"}),
+]
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -552,7 +587,14 @@ def test_blocks_of_rows_do_not_matter(loss, kind):
     X[:, 0] += y
     made = []
     for blocks in ((), (1, 50, 173)):
-        rows, binner = pair_rows(X, y, COST, weights, kind=LocalPairRows if kind is StagewiseMCBoostClassifier else LocalCorrectiveRows, blocks=blocks)
+        rows, binner = pair_rows(
+            X,
+            y,
+            COST,
+            weights,
+            kind=LocalPairRows if kind is StagewiseMCBoostClassifier else LocalCorrectiveRows,
+            blocks=blocks,
+        )
         progress = boost(rows, recipe_of(kind(loss=loss), rows, binner), 6, 0)
         made.append((np.concatenate(progress.vectors), rows.scores))
     np.testing.assert_array_equal(made[0][0], made[1][0])
@@ -568,7 +610,10 @@ def test_costs_weights_and_labels(wine, loss, kind):
     each = kind(loss=loss, n_estimators=6, nu=nu).fit(X, y, cost=COST[y])
     np.testing.assert_allclose(each.decision_function(X), model.decision_function(X), rtol=1e-4, atol=1e-3)
     names = np.array(["x", "y", "z"])[y]
-    np.testing.assert_array_equal(kind(COST, loss=loss, n_estimators=6, nu=nu).fit(X, names).predict(X), np.array(["x", "y", "z"])[model.predict(X)])
+    np.testing.assert_array_equal(
+        kind(COST, loss=loss, n_estimators=6, nu=nu).fit(X, names).predict(X),
+        np.array(["x", "y", "z"])[model.predict(X)],
+    )
     weight = np.random.default_rng(0).integers(0, 3, len(y))
     a = kind(COST, loss=loss, n_estimators=6, nu=nu).fit(X, y, sample_weight=weight)
     b = kind(COST, loss=loss, n_estimators=6, nu=nu).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
@@ -582,10 +627,17 @@ def test_costs_weights_and_labels(wine, loss, kind):
 def test_nu_means_the_same_for_any_unit_of_costs_and_number_of_rows(wine, loss, kind):
     X, y = wine
     model = kind(COST, loss=loss, n_estimators=6, nu=0.02, tol=0.0).fit(X, y)
-    assert model.n_iter_ == 6 and model.train_loss_[-1] > 1.01 * kind(COST, loss=loss, n_estimators=6, nu=0.0).fit(X, y).train_loss_[-1]
-    for other in (kind(7 * COST, loss=loss, n_estimators=6, nu=0.02, tol=0.0).fit(X, y),
-                  kind(COST, loss=loss, n_estimators=6, nu=0.02, tol=0.0).fit(np.tile(X, (3, 1)), np.tile(y, 3))):
-        np.testing.assert_allclose(other.train_loss_ / other.train_loss_[0], model.train_loss_ / model.train_loss_[0], rtol=1e-4)
+    assert (
+        model.n_iter_ == 6
+        and model.train_loss_[-1] > 1.01 * kind(COST, loss=loss, n_estimators=6, nu=0.0).fit(X, y).train_loss_[-1]
+    )
+    for other in (
+        kind(7 * COST, loss=loss, n_estimators=6, nu=0.02, tol=0.0).fit(X, y),
+        kind(COST, loss=loss, n_estimators=6, nu=0.02, tol=0.0).fit(np.tile(X, (3, 1)), np.tile(y, 3)),
+    ):
+        np.testing.assert_allclose(
+            other.train_loss_ / other.train_loss_[0], model.train_loss_ / model.train_loss_[0], rtol=1e-4
+        )
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -593,8 +645,10 @@ def test_costs_change_decisions(loss):
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 400)
     X = rng.normal(size=(800, 1)) + y[:, None]
-    missed = [np.mean(StagewiseMCBoostClassifier(cost, loss=loss, n_estimators=30).fit(X, y).predict(X)[y == 1] == 0)
-              for cost in ([[0, 1], [1, 0]], [[0, 1], [20, 0]])]
+    missed = [
+        np.mean(StagewiseMCBoostClassifier(cost, loss=loss, n_estimators=30).fit(X, y).predict(X)[y == 1] == 0)
+        for cost in ([[0, 1], [1, 0]], [[0, 1], [20, 0]])
+    ]
     assert missed[1] < 0.1 < missed[0]
 
 
@@ -604,7 +658,9 @@ def test_posteriors(loss):
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.full(3, 2.0), size=4)
     cell = np.repeat(np.arange(4), 1000)
-    y = np.concatenate([np.repeat(np.arange(3), np.diff(np.rint(np.r_[0, np.cumsum(row)] * 1000).astype(int))) for row in p])
+    y = np.concatenate(
+        [np.repeat(np.arange(3), np.diff(np.rint(np.r_[0, np.cumsum(row)] * 1000).astype(int))) for row in p]
+    )
     symmetric = np.array([[0, 1, 3], [1, 0, 2], [3, 2, 0.0]])
     X = (cell[:, None] == np.arange(4)).astype(float)
     for cost in (None, symmetric):
@@ -615,7 +671,9 @@ def test_posteriors(loss):
 
 def test_early_stopping_and_degenerate_data(wine):
     X, y = wine
-    model = StagewiseMCBoostClassifier(COST, n_estimators=60, early_stopping=True, n_iter_no_change=5, random_state=0).fit(X, y)
+    model = StagewiseMCBoostClassifier(
+        COST, n_estimators=60, early_stopping=True, n_iter_no_change=5, random_state=0
+    ).fit(X, y)
     assert model.n_iter_ == int(np.argmin(model.validation_risk_))
     for kind in (StagewiseMCBoostClassifier, MultiBoostClassifier):
         for loss in LOSSES:
@@ -645,8 +703,13 @@ def test_the_largest_edge_of_histograms_with_ties(seed):
     drop, where = np.empty(6), np.empty(6, dtype=np.int64)
     barred = rng.random((6, 256)) < 0.3 if seed % 2 else np.zeros((0, 256), dtype=bool)
     scan_largest(histogram, np.arange(6), n_bins, total, scale, barred, drop, where)
-    edges = [[0.0 * scale if len(barred) and barred[c, b] else np.abs(total - 2 * h[: b + 1].sum(axis=0)) * scale
-              for b in range(n - 1)] for c, (h, n) in enumerate(zip(histogram, n_bins, strict=True))]  # fmt: skip
+    edges = [
+        [
+            0.0 * scale if len(barred) and barred[c, b] else np.abs(total - 2 * h[: b + 1].sum(axis=0)) * scale
+            for b in range(n - 1)
+        ]
+        for c, (h, n) in enumerate(zip(histogram, n_bins, strict=True))
+    ]
     largest = [[edge.max() for edge in of_bins] for of_bins in edges]
     expected = [max(values, default=0.0) for values in largest]
     np.testing.assert_array_equal(drop, expected)

@@ -88,7 +88,9 @@ def test_rounds_are_those_of_the_paper(cost, seed):
     """After each of them all vectors solve the linear program of the learners so far."""
     X, y, _, _ = few(seed, 60, 4)
     model = StructBoostClassifier(cost, nu=0.01, n_estimators=10, keep_stages=True, **AS_IN_THE_PAPER).fit(X, y)
-    F = np.array([np.where(X[:, one.feature[0]] > one.threshold[0], one.value[2], one.value[1]) for one in model.model_.learners]).T
+    F = np.array(
+        [np.where(X[:, one.feature[0]] > one.threshold[0], one.value[2], one.value[1]) for one in model.model_.learners]
+    ).T
     for t in range(1, 11):
         stage, least = model.model_[:t], least_objective(F[:, :t], cost[y], y, np.ones(len(y)), 0.01)
         found = 0.01 * np.asarray(stage.vectors).sum() + slacks(cost[y], y, stage.scores(X)).mean()
@@ -270,8 +272,9 @@ def test_stages_and_warm_starts_are_shorter_fits(tmp_path):
 
 def test_early_stopping_keeps_the_vectors_of_the_best_round():
     X, y = blobs(400, seed=3)
-    model = StructBoostClassifier(n_estimators=40, early_stopping=True, n_iter_no_change=6, validation_fraction=0.3,
-                                  random_state=1, **OPTIONS).fit(X, y)
+    model = StructBoostClassifier(
+        n_estimators=40, early_stopping=True, n_iter_no_change=6, validation_fraction=0.3, random_state=1, **OPTIONS
+    ).fit(X, y)
     assert model.n_iter_ == int(np.argmin(model.validation_risk_)) > 1
     short = clone(model).set_params(n_estimators=model.n_iter_).fit(X, y)
     np.testing.assert_array_equal(short.model_.vectors, model.model_.vectors)
@@ -284,9 +287,14 @@ def test_a_decision_that_is_no_class_is_refused():
 
 
 @pytest.mark.slow  # `tests/test_estimator.py` has other parameters of each
-@parametrize_with_checks([
-    StructBoostClassifier(n_estimators=10, solver_iterations=5),
-    StructBoostClassifier(n_estimators=5, solver_iterations=5, weak_learner="tree", max_features=0.5, n_jobs=2),
-], expected_failed_checks=lambda estimator: {"check_class_weight_classifiers": "learners may part single rows of little weight"})  # fmt: skip
+@parametrize_with_checks(
+    [
+        StructBoostClassifier(n_estimators=10, solver_iterations=5),
+        StructBoostClassifier(n_estimators=5, solver_iterations=5, weak_learner="tree", max_features=0.5, n_jobs=2),
+    ],
+    expected_failed_checks=lambda estimator: {
+        "check_class_weight_classifiers": "learners may part single rows of little weight"
+    },
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

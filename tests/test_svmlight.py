@@ -97,9 +97,12 @@ MALFORMED = {
     "fractions": ("1 1:1\n1.5 1:2\n", "must be whole numbers to be classes, but row 2 has 1.5"),
     "no number as label": ("1 1:1\nnan 1:2\n", "but row 2 has nan"),
     "one class": ("1 1:1\n1 1:2\n", "must hold at least two classes, got only '1'"),
-    "measurements": ("".join(f"{i} 1:1\n" for i in range(40)), "40 of its 40 rows differ: it looks like a name or a measurement."),
+    "measurements": (
+        "".join(f"{i} 1:1\n" for i in range(40)),
+        "40 of its 40 rows differ: it looks like a name or a measurement.",
+    ),
     "infinity": ("1 1:1\n2 1:inf\n", "must hold finite numbers, got inf"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", MALFORMED)
@@ -112,13 +115,16 @@ def test_malformed_files_are_one_sentence(tmp_path, case):
     assert not (tmp_path / "m").exists()
 
 
-@pytest.mark.parametrize(("name", "content", "told"), [
-    ("rows.svm.gz", b"1 1:1\n", "not packed by gzip"),
-    ("rows.svm.gz", gzip.compress(b"1 1:1\n" * 999, mtime=0)[:20], "is damaged, cut short"),
-    ("rows.svm.bz2", b"1 1:1\n", "not packed by bzip2"),
-    ("rows.svm.bz2", bz2.compress(b"1 1:1\n" * 999)[:20], "is damaged, cut short"),
-    ("rows.svm", None, "there is no file"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("rows.svm.gz", b"1 1:1\n", "not packed by gzip"),
+        ("rows.svm.gz", gzip.compress(b"1 1:1\n" * 999, mtime=0)[:20], "is damaged, cut short"),
+        ("rows.svm.bz2", b"1 1:1\n", "not packed by bzip2"),
+        ("rows.svm.bz2", bz2.compress(b"1 1:1\n" * 999)[:20], "is damaged, cut short"),
+        ("rows.svm", None, "there is no file"),
+    ],
+)
 def test_files_that_cannot_be_opened(tmp_path, name, content, told):
     if content is not None:
         (tmp_path / name).write_bytes(content)
@@ -148,7 +154,11 @@ def test_evaluation_and_what_is_shown(folder):
     told = " ".join(run("evaluate", folder / "m", folder / "test.svm").split())
     assert "test.svm: 40 rows costs" in told
     shown = json.loads(run("show", folder / "m", "--json"))
-    assert shown["target"] is None and {line["feature"] for line in shown["importance"][:3]} == {"feature 1", "feature 2", "feature 3"}
+    assert shown["target"] is None and {line["feature"] for line in shown["importance"][:3]} == {
+        "feature 1",
+        "feature 2",
+        "feature 3",
+    }
 
 
 def test_a_summary_of_the_fit(folder, tmp_path):
@@ -163,7 +173,9 @@ def test_costs(folder, tmp_path):
     run("fit", folder / "train.svm", "--costs", tmp_path / "costs.csv", *FEW, "--out", tmp_path / "m")
     assert minrisk.load(tmp_path / "m").cost_.values[0, 2] == 9
     (tmp_path / "few.csv").write_text("true,-1,2\n-1,0,1\n2,1,0\n")
-    assert "the file" in refused("fit", folder / "train.svm", "--costs", tmp_path / "few.csv", *FEW, "--out", tmp_path / "m")
+    assert "the file" in refused(
+        "fit", folder / "train.svm", "--costs", tmp_path / "few.csv", *FEW, "--out", tmp_path / "m"
+    )
 
 
 def test_other_numbers_of_features(folder, tmp_path):
@@ -177,7 +189,9 @@ def test_other_numbers_of_features(folder, tmp_path):
     assert len(run("predict", folder / "m", none).split()) == 3
     more = dumped(tmp_path / "more.svm", sp.hstack([X, np.ones((40, 1))]).tocsr(), y)
     for command in ("predict", "evaluate"):
-        assert "features up to number 13, but the model was trained on 12 features, up to number 12" in refused(command, folder / "m", more)
+        assert "features up to number 13, but the model was trained on 12 features, up to number 12" in refused(
+            command, folder / "m", more
+        )
 
 
 def test_features_are_counted_from_where_the_training_did(folder, tmp_path):
@@ -205,14 +219,22 @@ def test_models_of_arrays_and_tables(folder, tmp_path):
     frame.assign(y=words(40, 1)[1]).to_csv(tmp_path / "named.csv", index=False)
     run("fit", tmp_path / "named.csv", "--target", "y", *FEW, "--out", tmp_path / "named")
     for command in ("predict", "evaluate"):
-        assert "was trained on a table whose columns have names" in refused(command, tmp_path / "named", folder / "test.svm")
+        assert "was trained on a table whose columns have names" in refused(
+            command, tmp_path / "named", folder / "test.svm"
+        )
 
 
 def test_options_about_columns_are_refused(folder, tmp_path):
     train = folder / "train.svm"
     assert "leave out --target" in refused("fit", train, "--target", "y", "--out", tmp_path / "m")
     assert "leave out --target" in refused("evaluate", folder / "m", train, "--target", "y")
-    for option, value in (("--drop", "a"), ("--categorical", "a"), ("--delimiter", ";"), ("--decimal", ","), ("--encoding", "utf-8")):
+    for option, value in (
+        ("--drop", "a"),
+        ("--categorical", "a"),
+        ("--delimiter", ";"),
+        ("--decimal", ","),
+        ("--encoding", "utf-8"),
+    ):
         assert f"{option} is about tables with columns" in refused("fit", train, option, value, "--out", tmp_path / "m")
     assert "--keep is about tables" in refused("predict", folder / "m", train, "--keep", "a")
     (tmp_path / "t.csv").write_text("x,y\n1,a\n2,b\n")
@@ -229,8 +251,19 @@ def test_labels_that_the_model_does_not_know(folder, tmp_path):
 
 def test_comparison(folder, tmp_path):
     X, y = words(90)
-    found = json.loads(run("compare", folder / "train.svm", "--methods", "rebel,sklearn.tree.DecisionTreeClassifier",
-                           "--cv", 3, "--n-jobs", 1, "--json"))  # fmt: skip
+    found = json.loads(
+        run(
+            "compare",
+            folder / "train.svm",
+            "--methods",
+            "rebel,sklearn.tree.DecisionTreeClassifier",
+            "--cv",
+            3,
+            "--n-jobs",
+            1,
+            "--json",
+        )
+    )
     same = minrisk.compare({"train": (X, y)}, methods=["rebel", "sklearn.tree.DecisionTreeClassifier"], cv=3)
     assert {line["method"]: line["error"] for line in found["methods"]} == {
         line["method"]: line["error"] for line in same.summary()
@@ -238,8 +271,22 @@ def test_comparison(folder, tmp_path):
     assert "leave out --target" in refused("compare", folder / "train.svm", "--target", "y")
     assert "--categorical is about tables" in refused("compare", folder / "train.svm", "--categorical", "y")
     pd.DataFrame(np.c_[X.toarray(), y]).to_csv(tmp_path / "t.csv", index=False)
-    both = json.loads(run("compare", folder / "train.svm", tmp_path / "t.csv", "--target", "12", "--methods", "rebel",
-                          "--cv", 3, "--n-jobs", 1, "--json"))  # fmt: skip
+    both = json.loads(
+        run(
+            "compare",
+            folder / "train.svm",
+            tmp_path / "t.csv",
+            "--target",
+            "12",
+            "--methods",
+            "rebel",
+            "--cv",
+            3,
+            "--n-jobs",
+            1,
+            "--json",
+        )
+    )
     assert both["folds"] == {"train": 3, "t": 3}
     assert "Missing option '--target'" in refused("compare", folder / "train.svm", tmp_path / "t.csv")
 

@@ -64,7 +64,9 @@ def test_labels_keep_their_kind():
 
 
 def test_features_of_text_tables_have_the_types_of_their_cells():
-    odd = pd.DataFrame({"a": pd.Series(["1", "2.5"], dtype="category"), "b": [3, 4], "c": pd.Series([True, None], dtype=object)})
+    odd = pd.DataFrame(
+        {"a": pd.Series(["1", "2.5"], dtype="category"), "b": [3, 4], "c": pd.Series([True, None], dtype=object)}
+    )
     found = take_features(odd, "t")
     assert [dtype.kind for dtype in found.dtypes] == ["f", "i", "f"]
     np.testing.assert_array_equal(found, [[1, 3, 1], [2.5, 4, np.nan]])
@@ -78,7 +80,7 @@ def test_features_of_text_tables_have_the_types_of_their_cells():
         (["1", "2", "?", "4"], r"\('\?' in row 3\).*leave missing values empty"),
         (["x" * 200], "holds text \\('x{29}…' in row 1\\)"),
     ],
-)  # fmt: skip
+)
 def test_features_that_are_no_numbers(column, message):
     with pytest.raises(TableError, match=message):
         take_features(pd.DataFrame({"colour": column}), "t.csv")
@@ -112,7 +114,11 @@ def corrupt(path):
     yield "header.csv", b"a,b\n", "holds column names but no rows"
     yield "nameless.csv", b"a,,(v,b\n", "holds column names but no rows"
     yield "twice.csv", b"a,b,a\n1,2,3\n", "more than one column named 'a'"
-    yield "long.csv", b"a,b\n1,2,3\n", r"has more cells in line 2 than its header \(3, not 2\): correct the line, or put a cell that holds ','"
+    yield (
+        "long.csv",
+        b"a,b\n1,2,3\n",
+        r"has more cells in line 2 than its header \(3, not 2\): correct the line, or put a cell that holds ','",
+    )
     yield "longer.csv", b"a,b\n1,2\n\n1,2,3\n", "has more cells in line 4 than its header"
     yield "several.csv", b'a,b\n1,2\n"x\ny",2,3\n', "has more cells in lines 3 to 4 than its header"
     yield "later.csv", b"\n\nsep=,\na,b\n1,2\n1,2,3\n", "has more cells in line 6 than its header"
@@ -146,15 +152,33 @@ def test_files_that_cannot_be_read(tmp_path, case):
     assert "\n" not in str(caught.value) and name in str(caught.value)
 
 
-@pytest.mark.parametrize(("text", "values", "notes"), [
-    ("a,b\n1,2\n3\n", [[1, 2], [3, np.nan]], ["rows with fewer cells than its header, 1 in all (1 of 2 in line 3): what they"]),
-    ("a,b,c\n1\n\n4,5\n7,8,9", [[1, np.nan, np.nan], [4, 5, np.nan], [7, 8, 9]], ["rows with fewer cells than its header, 2 in all (1 of 3 in line 2)"]),
-    ("a,b,,\n1,2\n3,4,\n5,6,,,,\n", [[1, 2], [3, 4], [5, 6]], []),  # only what has no name is lacking, or too many
-    ("a,b\n1,2,\n3,4,\n5,6", [[1, 2], [3, 4], [5, 6]], []), ("a,b\n1,2\n3,4", [[1, 2], [3, 4]], []),
-    ("a\tb\n1\t\n  \n\t4\n", [[1, np.nan], [np.nan, 4]], []), ("a\n1\n\n2\n", [[1], [2]], []), ('a\n1\n""\n2\n', [[1], [np.nan], [2]], []),
-    ('a,b,c\n1,2,"x\n3,4,y"\n5,6,7\n', None, ["a cell in quotation marks that holds whole rows (lines 2 to 3): if it should not"]),
-    ('a,b,c\n1,2,"Park Lane 3,\nLondon"\n5,6,7\n', None, []),  # an address
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "values", "notes"),
+    [
+        (
+            "a,b\n1,2\n3\n",
+            [[1, 2], [3, np.nan]],
+            ["rows with fewer cells than its header, 1 in all (1 of 2 in line 3): what they"],
+        ),
+        (
+            "a,b,c\n1\n\n4,5\n7,8,9",
+            [[1, np.nan, np.nan], [4, 5, np.nan], [7, 8, 9]],
+            ["rows with fewer cells than its header, 2 in all (1 of 3 in line 2)"],
+        ),
+        ("a,b,,\n1,2\n3,4,\n5,6,,,,\n", [[1, 2], [3, 4], [5, 6]], []),  # only what has no name is lacking, or too many
+        ("a,b\n1,2,\n3,4,\n5,6", [[1, 2], [3, 4], [5, 6]], []),
+        ("a,b\n1,2\n3,4", [[1, 2], [3, 4]], []),
+        ("a\tb\n1\t\n  \n\t4\n", [[1, np.nan], [np.nan, 4]], []),
+        ("a\n1\n\n2\n", [[1], [2]], []),
+        ('a\n1\n""\n2\n', [[1], [np.nan], [2]], []),
+        (
+            'a,b,c\n1,2,"x\n3,4,y"\n5,6,7\n',
+            None,
+            ["a cell in quotation marks that holds whole rows (lines 2 to 3): if it should not"],
+        ),
+        ('a,b,c\n1,2,"Park Lane 3,\nLondon"\n5,6,7\n', None, []),  # an address
+    ],
+)
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_that_are_no_whole_rows_are_told(tmp_path, text, values, notes, end):
     path = tmp_path / "t.csv"
@@ -214,16 +238,19 @@ def test_paths_that_are_no_tables(tmp_path):
         write_table(pd.DataFrame({"a": [1]}), tmp_path / "a.txt")
 
 
-@pytest.mark.parametrize(("text", "mark", "values", "found"), [
-    ("x;z;y\n1.000;2,5;a\n500;3,25;b\n", None, [1000, 500], True),  # 1.000 is a thousand beside decimal commas
-    ("x;z;y\n1.250;2,5;a\n2.500.000;3,25;b\n", None, [1250, 2500000], True),
-    ("x;z;y\n1.000;2;a\n-2.500;3;b\n", ",", [1000, -2500], True),
-    ("x;z;y\n1.000,5;2;a\n7,25;3;b\n12;3;b\n", None, [1000.5, 7.25, 12], False),
-    ("x;z;y\n1.000,5;2;a\n7,25;3;b\n2.000;3;b\n", None, [1000.5, 7.25, 2000], True),
-    ("x;z;y\n1.000;2.5;a\n2.500;3;b\n", None, [1, 2.5], False),  # nothing says that these are thousands
-    ("x;z;y\n0.125;2,5;a\n1.000;3,5;b\n", ",", [0.125, 1], False),
-    ("x;z;w;y\n1,5;2,5;a.b;a\n2,5;1,5;1.5;b\n3,5;1,5;c;b\n", None, [1.5, 2.5, 3.5], False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "mark", "values", "found"),
+    [
+        ("x;z;y\n1.000;2,5;a\n500;3,25;b\n", None, [1000, 500], True),  # 1.000 is a thousand beside decimal commas
+        ("x;z;y\n1.250;2,5;a\n2.500.000;3,25;b\n", None, [1250, 2500000], True),
+        ("x;z;y\n1.000;2;a\n-2.500;3;b\n", ",", [1000, -2500], True),
+        ("x;z;y\n1.000,5;2;a\n7,25;3;b\n12;3;b\n", None, [1000.5, 7.25, 12], False),
+        ("x;z;y\n1.000,5;2;a\n7,25;3;b\n2.000;3;b\n", None, [1000.5, 7.25, 2000], True),
+        ("x;z;y\n1.000;2.5;a\n2.500;3;b\n", None, [1, 2.5], False),  # nothing says that these are thousands
+        ("x;z;y\n0.125;2,5;a\n1.000;3,5;b\n", ",", [0.125, 1], False),
+        ("x;z;w;y\n1,5;2,5;a.b;a\n2,5;1,5;1.5;b\n3,5;1,5;c;b\n", None, [1.5, 2.5, 3.5], False),
+    ],
+)
 def test_points_between_thousands(tmp_path, text, mark, values, found):
     path = tmp_path / "t.csv"
     path.write_text(text)
@@ -232,14 +259,23 @@ def test_points_between_thousands(tmp_path, text, mark, values, found):
     assert ("with points between thousands" in table.found) == found
 
 
-@pytest.mark.parametrize(("text", "mark", "told"), [
-    ("x;z;y\n1.250;2;a\n2.500;3;b\n", None, "with points as decimal marks ('1.250' in column 'x' is 1.25)"),
-    ("x\tz\ty\n12\t2\ta\n2.000\t3\tb\n", None, "with points as decimal marks ('2.000' in column 'x' is 2)"),
-    ("x;z;y\n12;2;a\n" + "1;2;b\n" * 300 + "2.000;3;b\n", None, "with points as decimal marks ('2.000' in column 'x' is 2)"),
-    ("x;z;y\n1.250;2.5;a\n2.500;3;b\n", None, ""), ("x;z;y\n0.250;2;a\n2.500;3;b\n", None, ""),
-    ("x;z;y\n1.250;2;a\n2.500;3;b\n", ".", ""), ("x,z,y\n1.250,2,a\n2.500,3,b\n", None, ""),
-    ("x;z;y\n1.250;;1.5\n2.500;3;2\n", None, ""),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "mark", "told"),
+    [
+        ("x;z;y\n1.250;2;a\n2.500;3;b\n", None, "with points as decimal marks ('1.250' in column 'x' is 1.25)"),
+        ("x\tz\ty\n12\t2\ta\n2.000\t3\tb\n", None, "with points as decimal marks ('2.000' in column 'x' is 2)"),
+        (
+            "x;z;y\n12;2;a\n" + "1;2;b\n" * 300 + "2.000;3;b\n",
+            None,
+            "with points as decimal marks ('2.000' in column 'x' is 2)",
+        ),
+        ("x;z;y\n1.250;2.5;a\n2.500;3;b\n", None, ""),
+        ("x;z;y\n0.250;2;a\n2.500;3;b\n", None, ""),
+        ("x;z;y\n1.250;2;a\n2.500;3;b\n", ".", ""),
+        ("x,z,y\n1.250,2,a\n2.500,3,b\n", None, ""),
+        ("x;z;y\n1.250;;1.5\n2.500;3;2\n", None, ""),
+    ],
+)
 def test_points_that_may_stand_between_thousands_are_told(tmp_path, text, mark, told):
     path = tmp_path / "t.csv"
     path.write_text(text)
@@ -252,7 +288,9 @@ def test_points_that_may_stand_between_thousands_are_told(tmp_path, text, mark, 
 def test_parquet_texts_that_are_no_texts(tmp_path):
     """Bytes that were damaged after they had been written as texts."""
     path = tmp_path / "t.parquet"
-    broken = pa.StringArray.from_buffers(2, pa.py_buffer(np.array([0, 2, 4], dtype=np.int32)), pa.py_buffer(b"\xc3\x28ok"))
+    broken = pa.StringArray.from_buffers(
+        2, pa.py_buffer(np.array([0, 2, 4], dtype=np.int32)), pa.py_buffer(b"\xc3\x28ok")
+    )
     pq.write_table(pa.table({"a": [1.0, 2.0], "kind": broken}), path)
     with pytest.raises(TableError, match=r"t\.parquet is not a table that can be read \(.*UTF8.*\): correct the file"):
         open_table(path)
@@ -260,7 +298,9 @@ def test_parquet_texts_that_are_no_texts(tmp_path):
 
 def test_parquet_keeps_decimals_and_dates(tmp_path):
     day, amount = datetime.date(2024, 2, 29), decimal.Decimal("1.50")
-    write_table(pd.DataFrame({"day": [day, None], "amount": [amount, amount], "mixed": [1, "refer"]}), tmp_path / "t.parquet")
+    write_table(
+        pd.DataFrame({"day": [day, None], "amount": [amount, amount], "mixed": [1, "refer"]}), tmp_path / "t.parquet"
+    )
     back = pd.read_parquet(tmp_path / "t.parquet")
     assert back["day"].tolist() == [day, None] and back["amount"].tolist() == [amount, amount]
     assert back["mixed"].tolist() == ["1", "refer"]
@@ -271,7 +311,18 @@ def test_texts_of_very_many_digits_are_no_numbers():
     """Python makes no number of more than 4300 digits; a text that is written the same is the same all the same."""
     digits = "9" * 5000
     known = [103, "red", digits, "1e400", "2" + "0" * 308]
-    cells = [digits, f" {digits}", f"-{digits}", f"{digits}.0", digits[:-1], f"1e{digits}", "2e400", "1e400", "1e309", "103.0"]
+    cells = [
+        digits,
+        f" {digits}",
+        f"-{digits}",
+        f"{digits}.0",
+        digits[:-1],
+        f"1e{digits}",
+        "2e400",
+        "1e400",
+        "1e309",
+        "103.0",
+    ]
     assert matched(cells, known) == [2, 2, -1, -1, -1, -1, -1, 3, -1, 0]
     assert matched(["1" + "0" * 300, "1e300", "1" + "0" * 300 + ".0"], [10**300]) == [0, 0, 0]
 
@@ -280,8 +331,23 @@ def test_cells_of_very_many_digits_are_values_that_a_model_does_not_know(tmp_pat
     rows = [f"{k % 3}.5,{k % 2 + 1},{'ab'[k % 2]}" for k in range(20)]
     (tmp_path / "train.csv").write_text("x,kind,y\n" + "\n".join(rows) + "\n")
     (tmp_path / "new.csv").write_text(f"x,kind\n1.5,{'7' * 5000}\n0.5,2\n")
-    fit = ["fit", "train.csv", "--target", "y", "--categorical", "kind", "--method", "rebel", "--n-estimators", "2", "--out", "m"]
+    fit = [
+        "fit",
+        "train.csv",
+        "--target",
+        "y",
+        "--categorical",
+        "kind",
+        "--method",
+        "rebel",
+        "--n-estimators",
+        "2",
+        "--out",
+        "m",
+    ]
     for command in (fit, ["predict", "m", "new.csv"]):
-        done = CliRunner().invoke(app, [str(tmp_path / arg) if arg in ("train.csv", "new.csv", "m") else arg for arg in command])
+        done = CliRunner().invoke(
+            app, [str(tmp_path / arg) if arg in ("train.csv", "new.csv", "m") else arg for arg in command]
+        )
         assert done.exit_code == 0, done.output
     assert "holds what training did not: ['7777777" in done.stderr and done.stdout.startswith("decision\n")

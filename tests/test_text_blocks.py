@@ -18,7 +18,22 @@ from minrisk.io.tables import open_table
 from minrisk.io.values import TableError
 from tests.helpers import slow_after
 
-ODD = ("", "NA", "?", "True", "1.5", "1,5", "1.000", "1e3", "01", "x", "-0", "9007199254740993", "18446744073709551615", "-9223372036854775808")
+ODD = (
+    "",
+    "NA",
+    "?",
+    "True",
+    "1.5",
+    "1,5",
+    "1.000",
+    "1e3",
+    "01",
+    "x",
+    "-0",
+    "9007199254740993",
+    "18446744073709551615",
+    "-9223372036854775808",
+)
 
 
 # -- lines -------------------------------------------------------------------------------------------------------------
@@ -33,12 +48,33 @@ def checked(text, header, delimiter=","):
 def some_text(rng):
     """Rows of cells, most of them in order."""
     end = str(rng.choice(["\n", "\n", "\r\n", "\r"]))
-    words = ["1", "b c", '"q"', '"d""e"', '""', '"a,b"', f'"x{end}y"', f'"1,2{end}3,4"', "", " ", 'i"n', '"o"k', "a", "é"]
+    words = [
+        "1",
+        "b c",
+        '"q"',
+        '"d""e"',
+        '""',
+        '"a,b"',
+        f'"x{end}y"',
+        f'"1,2{end}3,4"',
+        "",
+        " ",
+        'i"n',
+        '"o"k',
+        "a",
+        "é",
+    ]
     rare = rng.choice([0.0, 0.02, 0.2])
     out = ["a,b" if rng.random() < 0.7 else '"a",b']
     for _ in range(rng.integers(0, 40)):
         if rng.random() < rare:
-            out.append(str(rng.choice(["", " ", "a,b", '"a","b"', "1,2,3", "1", '"1', '1,2,,', "\ufeffa,b", ",", "a,b,", '"', "\r"])))
+            out.append(
+                str(
+                    rng.choice(
+                        ["", " ", "a,b", '"a","b"', "1,2,3", "1", '"1', "1,2,,", "\ufeffa,b", ",", "a,b,", '"', "\r"]
+                    )
+                )
+            )
         else:
             usual = words[: 9 if rng.random() < 0.7 else len(words)]
             out.append(",".join(rng.choice(usual, 2)))
@@ -64,7 +100,11 @@ def test_lines_are_checked_alike_one_by_one_and_many_together(seed, monkeypatch)
 def test_both_kinds_of_answers_are_there():
     found = [checked(some_text(np.random.default_rng(seed)), ["a", "b"]) for seed in range(300)]
     said = [answer for answer in found if answer]
-    assert sum(isinstance(answer, str) for answer in said) > 30 and sum(isinstance(answer, list) for answer in said) > 9 and len(said) < 270
+    assert (
+        sum(isinstance(answer, str) for answer in said) > 30
+        and sum(isinstance(answer, list) for answer in said) > 9
+        and len(said) < 270
+    )
 
 
 def test_a_quotation_mark_that_encloses_much_is_found(monkeypatch):
@@ -73,7 +113,10 @@ def test_a_quotation_mark_that_encloses_much_is_found(monkeypatch):
     assert "has a cell in line 2 of more than 131072 characters" in checked(blocks, ["a", "b"])
     short = 'a,b\n1,"' + "3,4\n" * 20_000 + '"\n5,6\n'
     blocks = [short[at : at + 4096] for at in range(0, len(short), 4096)]
-    assert checked(blocks, ["a", "b"]) == checked(short, ["a", "b"]) and "holds whole rows (lines 2 to 20002)" in checked(short, ["a", "b"])[0]
+    assert (
+        checked(blocks, ["a", "b"]) == checked(short, ["a", "b"])
+        and "holds whole rows (lines 2 to 20002)" in checked(short, ["a", "b"])[0]
+    )
 
 
 # -- cells -------------------------------------------------------------------------------------------------------------
@@ -81,8 +124,15 @@ def some_table(rng):
     """Numbers in the ways of several countries, words and truth values, with odd cells here and there."""
     n, mark = int(rng.integers(1, 50)), str(rng.choice([",", ";", "\t"]))
     values = np.round(rng.normal(size=(6, n)) * 10.0 ** rng.integers(0, 6, (6, n)), 3)
-    ways = [str, lambda x: str(x).replace(".", ","), lambda x: str(int(x)), lambda x: f"{int(x):,}".replace(",", "."),
-            lambda x: str(bool(x > 0)), lambda x: ["red", "blue"][int(x > 0)], lambda x: ""]  # fmt: skip
+    ways = [
+        str,
+        lambda x: str(x).replace(".", ","),
+        lambda x: str(int(x)),
+        lambda x: f"{int(x):,}".replace(",", "."),
+        lambda x: str(bool(x > 0)),
+        lambda x: ["red", "blue"][int(x > 0)],
+        lambda x: "",
+    ]
     columns = []
     for row in values:
         way, odd, gaps = ways[rng.integers(0, len(ways))], rng.choice([0.0, 0.0, 0.03]), rng.choice([0.0, 0.3])
@@ -92,7 +142,10 @@ def some_table(rng):
 
 
 def plain(frame):
-    return {name: [None if pd.isna(cell) else (type(cell).__name__, cell) for cell in column.astype(object).tolist()] for name, column in frame.items()}
+    return {
+        name: [None if pd.isna(cell) else (type(cell).__name__, cell) for cell in column.astype(object).tolist()]
+        for name, column in frame.items()
+    }
 
 
 def read(path, stated):
@@ -110,20 +163,35 @@ def test_tables_are_the_same_however_many_rows_are_read_together(tmp_path, monke
     monkeypatch.setattr(content, "CONTENT_BLOCK_BYTES", 64)
     monkeypatch.setattr(tables, "CHUNK_CELLS", 20)
     some = read(path, stated)
-    big = {name for name, cells in at_once[0].items() if any(cell and str(cell[1]).startswith(("18446744073709551615", "1.8446744073709552e+19")) for cell in cells)}
+    big = {
+        name
+        for name, cells in at_once[0].items()
+        if any(cell and str(cell[1]).startswith(("18446744073709551615", "1.8446744073709552e+19")) for cell in cells)
+    }
     for name in at_once[0]:  # what pandas makes of numbers beyond 64 bits depends on what stands before
         assert name in big or some[0][name] == at_once[0][name], name
     assert big or some[1:] == at_once[1:]
 
 
-@pytest.mark.parametrize(("cells", "expected"), [
-    (["1", "2", "", "4"], [1.0, 2.0, None, 4.0]), (["", "", "1", "2"], [None, None, 1.0, 2.0]), (["1", "2", "3", "x"], ["1", "2", "3", "x"]),
-    (["01", "2", "x", ""], ["01", "2", "x", None]), (["", "", "x", "y"], [None, None, "x", "y"]), (["True", "False", "1", "0"], ["True", "False", "1", "0"]),
-    (["True", "False", "", "True"], [True, False, None, True]), (["", "", "True", "True"], [None, None, True, True]),
-    (["18446744073709551615", "2", "3", "4"], [2**64 - 1, 2, 3, 4]), (["2", "3", "18446744073709551615", "4"], [2, 3, 2**64 - 1, 4]),
-    (["-2", "3", "18446744073709551615", "4"], ["-2", "3", "18446744073709551615", "4"]), (["1", "2", "0.1", "4"], [1.0, 2.0, 0.1, 4.0]),
-    (["9007199254740993", "2", "0.5", "4"], [9007199254740992.0, 2.0, 0.5, 4.0]), (["", "", "", ""], [None] * 4),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1", "2", "", "4"], [1.0, 2.0, None, 4.0]),
+        (["", "", "1", "2"], [None, None, 1.0, 2.0]),
+        (["1", "2", "3", "x"], ["1", "2", "3", "x"]),
+        (["01", "2", "x", ""], ["01", "2", "x", None]),
+        (["", "", "x", "y"], [None, None, "x", "y"]),
+        (["True", "False", "1", "0"], ["True", "False", "1", "0"]),
+        (["True", "False", "", "True"], [True, False, None, True]),
+        (["", "", "True", "True"], [None, None, True, True]),
+        (["18446744073709551615", "2", "3", "4"], [2**64 - 1, 2, 3, 4]),
+        (["2", "3", "18446744073709551615", "4"], [2, 3, 2**64 - 1, 4]),
+        (["-2", "3", "18446744073709551615", "4"], ["-2", "3", "18446744073709551615", "4"]),
+        (["1", "2", "0.1", "4"], [1.0, 2.0, 0.1, 4.0]),
+        (["9007199254740993", "2", "0.5", "4"], [9007199254740992.0, 2.0, 0.5, 4.0]),
+        (["", "", "", ""], [None] * 4),
+    ],
+)
 def test_a_column_is_what_all_its_rows_are(tmp_path, monkeypatch, cells, expected):
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "".join(f"{cell},1\n" for cell in cells))
@@ -196,7 +264,9 @@ def test_a_stream_for_which_there_is_no_room(monkeypatch):
         open_table("-")
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "cp1252", "shift-jis", "utf-7"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "cp1252", "shift-jis", "utf-7"]
+)
 def test_letters_that_blocks_cut_in_two(monkeypatch, tmp_path, encoding):
     monkeypatch.setattr(content, "CONTENT_BLOCK_BYTES", 3)
     letters = "größe" if encoding in ("cp1252", "utf-7") else "größe日本" if encoding != "shift-jis" else "日本"

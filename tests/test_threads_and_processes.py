@@ -207,28 +207,38 @@ def say(answer):
     os.write(1, f"{answer}\n".encode())
 """
 PROGRAMS = {  # programs, and how often they say the answers
-    "a daemon thread that fits when the program ends": ("""
+    "a daemon thread that fits when the program ends": (
+        """
 model = MADE[name]().set_params(n_jobs=2)
 def fit():
     while True:
         model.fit(*rows())
 threading.Thread(target=fit, daemon=True).start()
 say(fit_and_answer(name))
-""", 1),
-    "a thread that goes on when the program ends": ("""
+""",
+        1,
+    ),
+    "a thread that goes on when the program ends": (
+        """
 def fit():
     threading.main_thread().join()
     say(Workers(2).__enter__().map(str.lower, ["A", "B"]) == ["a", "b"] and fit_and_answer(name))
 say(fit_and_answer(name))
 threading.Thread(target=fit).start()
-""", 2),
-    "a fit as the last that a program does": ("""
+""",
+        2,
+    ),
+    "a fit as the last that a program does": (
+        """
 def fit():
     say(Workers(2).__enter__().map(str.lower, ["A", "B"]) == ["a", "b"] and fit_and_answer(name))
 atexit.register(fit)
 say(fit_and_answer(name))
-""", 2),
-    "an object that is fitted when it is given up": ("""
+""",
+        2,
+    ),
+    "an object that is fitted when it is given up": (
+        """
 class Last:
     def __del__(self, fit=fit_and_answer, name=name):
         say(fit(name))
@@ -237,26 +247,38 @@ kept.cycle = kept
 del kept
 import gc
 gc.collect()
-""", 1),
-    "an exit in the middle of a thread's fit": ("""
+""",
+        1,
+    ),
+    "an exit in the middle of a thread's fit": (
+        """
 threading.Thread(target=lambda: [fit_and_answer(name) for _ in range(50)], daemon=True).start()
 say(fit_and_answer(name))
 sys.exit(0)
-""", 1),
-    "modules that are imported by several threads at once": ("""
+""",
+        1,
+    ),
+    "modules that are imported by several threads at once": (
+        """
 threads = [threading.Thread(target=lambda: say(fit_and_answer(name))) for _ in range(4)]
 for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
-""", 4),
-    "a fork before the first fit": ("""
+""",
+        4,
+    ),
+    "a fork before the first fit": (
+        """
 child = os.fork()
 say(fit_and_answer(name))
 if child:
     assert os.waitpid(child, 0)[1] == 0
-""", 2),
-    "a fork of a fork": ("""
+""",
+        2,
+    ),
+    "a fork of a fork": (
+        """
 say(fit_and_answer(name))
 child = os.fork()
 if not child:
@@ -264,15 +286,20 @@ if not child:
     say(fit_and_answer(name))
 if child:
     assert os.waitpid(child, 0)[1] == 0
-""", 3),
-    "no standard streams": ("""
+""",
+        3,
+    ),
+    "no standard streams": (
+        """
 say(fit_and_answer(name))
 sys.stdout = sys.stderr = None
 os.close(2)
 say(fit_and_answer(name))
 os._exit(0)
-""", 2),
-}  # fmt: skip
+""",
+        2,
+    ),
+}
 
 
 ALIKE = ("a fit as the last that a program does", "an object that is fitted when it is given up", "a fork of a fork")
@@ -301,7 +328,9 @@ def test_processes_that_begin_with_one_empty_cache(tmp_path):
     environment |= {"PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     program = BEGIN + "for name in MADE:\n    say(fit_and_answer(name))\n"
     command = [sys.executable, "-c", program, "all"]
-    started = [subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    started = [
+        subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(4)
+    ]
     for process in started:
         assert process.communicate(timeout=500)[0].split() == [alone(name) for name in MADE] and process.returncode == 0
     assert not [*tmp_path.rglob("*.lock"), *tmp_path.rglob(".minrisk-*")]

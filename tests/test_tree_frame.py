@@ -41,7 +41,9 @@ def leaf_of(nodes, row):
     node = nodes.loc[0]
     while node["left"] >= 0:
         value = row[node["feature"]]
-        node = nodes.loc[node["missing"] if np.isnan(value) else node["left"] if value <= node["threshold"] else node["right"]]
+        node = nodes.loc[
+            node["missing"] if np.isnan(value) else node["left"] if value <= node["threshold"] else node["right"]
+        ]
     return node
 
 
@@ -89,7 +91,9 @@ def test_scores_are_rebuilt_from_the_table_alone(cls, wine):
     rows = X.iloc[::20].copy()
     rows.iloc[1, 0] = np.nan
     table = to_frame(model)
-    np.testing.assert_allclose(rebuilt_scores(table, with_linear(model, rows)), bits_or_scores(model, rows), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(
+        rebuilt_scores(table, with_linear(model, rows)), bits_or_scores(model, rows), rtol=0, atol=1e-8
+    )
     assert table["tree"].iloc[0] == -1 and table["tree"].max() + 1 == model.model_.n_trees
     assert table["round"].max() == model.n_iter_
     known = {*X.columns, *(name for name in names_of_features(model) if name.startswith("linear"))}
@@ -147,10 +151,14 @@ def test_nodes_know_their_parents_and_depth(wine):
 
 def test_names_of_what_categories_add():
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({
-        "colour": rng.choice(["red", "green", "blue"], 200), "truth": rng.choice(["no", "yes"], 200), "town": rng.choice([f"t{i:02}" for i in range(20)], 200),
-        "size": rng.normal(size=200),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "colour": rng.choice(["red", "green", "blue"], 200),
+            "truth": rng.choice(["no", "yes"], 200),
+            "town": rng.choice([f"t{i:02}" for i in range(20)], 200),
+            "size": rng.normal(size=200),
+        }
+    )
     y = np.where(frame["colour"] == "red", "ill", np.where(frame["size"] > 0, "well", "so-so"))
     model = REBELClassifier(n_estimators=5).fit(frame, y)
     names = names_of_features(model)
@@ -192,7 +200,18 @@ def files(tmp_path_factory, wine):
     folder = tmp_path_factory.mktemp("trees")
     X, y = wine
     X.assign(kind=y).to_csv(folder / "wine.csv", index=False)
-    run("fit", folder / "wine.csv", "--target", "kind", "--method", "rebel", "--n-estimators", 4, "--out", folder / "wine.minrisk")
+    run(
+        "fit",
+        folder / "wine.csv",
+        "--target",
+        "kind",
+        "--method",
+        "rebel",
+        "--n-estimators",
+        4,
+        "--out",
+        folder / "wine.minrisk",
+    )
     return folder
 
 
@@ -201,7 +220,9 @@ def test_show_prints_trees(files):
 
     table = to_frame(load(files / "wine.minrisk"))
     told = run("show", files / "wine.minrisk", "--trees", "1-2")
-    assert "Tree 1 (round 2, member 0)" in told and "Tree 2 " in told and "Tree 0 " not in told and "Tree 3 " not in told
+    assert (
+        "Tree 1 (round 2, member 0)" in told and "Tree 2 " in told and "Tree 0 " not in told and "Tree 3 " not in told
+    )
     root = table[(table["tree"] == 1) & (table["node"] == 0)].iloc[0]
     assert f"{root['feature']} <= {root['threshold']:.6g} or missing" in told
     leaf = table[(table["tree"] == 2) & (table["left"] < 0)].iloc[0]
@@ -215,11 +236,17 @@ def test_show_trees_as_json(files):
     import json
 
     nodes = json.loads(run("show", files / "wine.minrisk", "--trees", "0", "--json"))["trees"]
-    assert [node["node"] for node in nodes] == list(range(len(nodes))) and "threshold" in nodes[0] and "feature" not in nodes[-1]
+    assert (
+        [node["node"] for node in nodes] == list(range(len(nodes)))
+        and "threshold" in nodes[0]
+        and "feature" not in nodes[-1]
+    )
 
 
 def test_show_refuses_trees_that_are_not_there(files):
-    assert "has 4 trees, 0 to 3, but --trees asks for number 9" in refused("show", files / "wine.minrisk", "--trees", "9")
+    assert "has 4 trees, 0 to 3, but --trees asks for number 9" in refused(
+        "show", files / "wine.minrisk", "--trees", "9"
+    )
     assert "such as 3 or 10-12, got 'x'" in refused("show", files / "wine.minrisk", "--trees", "x")
     assert "from a smaller to a larger number, got '3-1'" in refused("show", files / "wine.minrisk", "--trees", "3-1")
     assert "MODEL stands before it" in refused("show", "--trees", files / "wine.minrisk")
@@ -229,5 +256,7 @@ def test_show_of_a_model_without_trees(files):
     out = files / "similar.minrisk"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        run("fit", files / "wine.csv", "--target", "kind", "--method", "similarities", "--n-estimators", 2, "--out", out)
+        run(
+            "fit", files / "wine.csv", "--target", "kind", "--method", "similarities", "--n-estimators", 2, "--out", out
+        )
     assert "holds no trees: leave out --trees" in refused("show", out, "--trees")

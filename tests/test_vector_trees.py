@@ -24,7 +24,9 @@ from tests.helpers import coupled_loss, make_costs, make_data, make_rows, random
 from tests.test_guess_averse import row_values
 from tests.test_losses import value
 
-pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")  # 64-bit arithmetic wraps: NUMBA_DISABLE_JIT
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:overflow encountered in scalar"
+)  # 64-bit arithmetic wraps: NUMBA_DISABLE_JIT
 
 GAINS = {"sketch": SKETCH, "exact": EXACT, "newton": NEWTON}
 
@@ -120,7 +122,14 @@ def test_trees_equal_the_twin(seed):
     grown = grow(rows, target, rule)
     kind = {v: k for k, v in GAINS.items()}[target.gain]
     tree = naive.grow_leafwise(
-        kind, X_binned, *seen_by(target, edge, mass), target.ridge, in_bag, rule.max_leaves, rule.max_depth, rule.min_leaf
+        kind,
+        X_binned,
+        *seen_by(target, edge, mass),
+        target.ridge,
+        in_bag,
+        rule.max_leaves,
+        rule.max_depth,
+        rule.min_leaf,
     )
     same_tree(grown, rows, tree)
 
@@ -137,7 +146,12 @@ def test_nodes_see_the_features_that_are_drawn_for_them(seed):
         grown = grow(rows, target, GrowthRule(12, 64, 1, n_drawn), features, seed=99)
     kind = {v: k for k, v in GAINS.items()}[target.gain]
     tree = naive.grow_leafwise(
-        kind, X_binned, *seen_by(target, edge, mass), target.ridge, in_bag, 12,
+        kind,
+        X_binned,
+        *seen_by(target, edge, mass),
+        target.ridge,
+        in_bag,
+        12,
         features_of=lambda node: drawn(features, n_drawn, 99, node),
     )
     same_tree(grown, rows, tree)
@@ -185,7 +199,11 @@ def test_rounds_equal_the_twin(loss, seed):
 
 def make_recipe(rows, binner, loss="exponential", leaves=8, sketch=None, **other):
     """Vector trees for a coupled exponential or a guess-averse loss."""
-    family = {name: other.pop(name) for name in ("max_depth", "min_samples_leaf", "max_features", "search_rows") if name in other}
+    family = {
+        name: other.pop(name)
+        for name in ("max_depth", "min_samples_leaf", "max_features", "search_rows")
+        if name in other
+    }
     smoothing = other.setdefault("smoothing", 1e-3)
     exponential = loss == "exponential"
     return Recipe(
@@ -254,7 +272,9 @@ def test_newton_vectors_are_minus_slope_over_curvature(kind, sketch):
                 row_values(kind, rows.costs, rows.scores + s * np.eye(3)[k])[inside].sum() for s in (h, 0.0, -h)
             )
             expected[leaf, k] = -(up - down) / (2 * h) / ((up - 2 * here + down) / h**2)
-    np.testing.assert_allclose(vectors, np.clip(expected * 2 / 3, -LARGEST_NEWTON, LARGEST_NEWTON), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(
+        vectors, np.clip(expected * 2 / 3, -LARGEST_NEWTON, LARGEST_NEWTON), rtol=1e-4, atol=1e-4
+    )
     before = row_values(kind, rows.costs, rows.scores).sum()
     assert problem.value == pytest.approx(before, rel=1e-9)
     assert row_values(kind, rows.costs, rows.scores + 0.5 * vectors[rows.leaf]).sum() < before
@@ -285,9 +305,11 @@ def test_steps_and_families_that_do_not_go_together():
     vector_trees, stumps = VectorTrees(4, binner.thresholds), GreedyTrees(1, binner.thresholds)
     exponential, gll = coupled_loss(rows.costs, "exponential", "tight"), GuessAverseLoss("gll")
     for loss, family, solver, missing in (
-        (gll, vector_trees, LeafClosedForm(), "exponential"), (exponential, stumps, LeafClosedForm(), "leaves"),
-        (gll, stumps, LeafNewton(0.1), "leaves"), (exponential, vector_trees, ClosedFormStep(), "signs"),
-    ):  # fmt: skip
+        (gll, vector_trees, LeafClosedForm(), "exponential"),
+        (exponential, stumps, LeafClosedForm(), "leaves"),
+        (gll, stumps, LeafNewton(0.1), "leaves"),
+        (exponential, vector_trees, ClosedFormStep(), "signs"),
+    ):
         with pytest.raises(ValueError, match=f"requires {missing}"):
             check_recipe(Recipe(loss, family, solver))
 
@@ -366,7 +388,9 @@ def test_rows_outside_the_frequent_bin_tell_all_of_sparse_features(kind, large, 
     found = []
     with Workers(2) as workers:
         for listed in (True, False):
-            rows = bare_rows(X_binned.astype(np.uint8), n_bins, edge, mass, in_bag, workers, limits=Limits(large_leaf=large))
+            rows = bare_rows(
+                X_binned.astype(np.uint8), n_bins, edge, mass, in_bag, workers, limits=Limits(large_leaf=large)
+            )
             assert len(rows.index.lists[2]) == np.count_nonzero(X_binned[rows.index.indexed] != 4) > 1000
             if not listed:
                 monkeypatch.setattr(type(rows.index), "lists", no_lists(9))
@@ -456,8 +480,14 @@ def depths(grown):
 
 @settings(max_examples=80, deadline=None)
 @given(
-    st.sampled_from(list(GAINS)), st.integers(2, 200), st.integers(2, 40), st.integers(1, 8), st.integers(1, 30),
-    st.sampled_from([1, 8, 4096]), st.floats(0.2, 1.0), st.integers(0, 10**6),
+    st.sampled_from(list(GAINS)),
+    st.integers(2, 200),
+    st.integers(2, 40),
+    st.integers(1, 8),
+    st.integers(1, 30),
+    st.sampled_from([1, 8, 4096]),
+    st.floats(0.2, 1.0),
+    st.integers(0, 10**6),
 )
 def test_rules_are_respected(kind, n, max_leaves, max_depth, min_leaf, large, n_bagged, seed):
     X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, kind, n, n_bagged)
@@ -489,7 +519,9 @@ def test_nothing_to_split(kind):
         rows = bare_rows(np.array(X, dtype=np.uint8), np.array([5]), edge, mass, bag)
         grown = grow(rows, target, rule)
         assert len(grown.left) == 1 and list(grown.leaf_node) == [0] and grown.depth == 0 and not rows.leaf.any()
-    rows = bare_rows(np.array([[1, 2, 3]], dtype=np.uint8), np.array([5]), 0.5 * mass, mass)  # ridge: no split is better
+    rows = bare_rows(
+        np.array([[1, 2, 3]], dtype=np.uint8), np.array([5]), 0.5 * mass, mass
+    )  # ridge: no split is better
     assert len(grow(rows, target, rule).left) == 1
 
 
@@ -507,7 +539,10 @@ def test_two_rows(kind, large):
     one = (np.ones((1, 1)), np.ones(1)) if kind == "sketch" else ()
     target = Target(GAINS[kind], np.array([1e-3]), *one)
     rows = bare_rows(
-        np.array([[0, 255]], dtype=np.uint8), np.array([256]), np.array([[1.0], [-1.0]]), np.full((2, 1), 2.0),
+        np.array([[0, 255]], dtype=np.uint8),
+        np.array([256]),
+        np.array([[1.0], [-1.0]]),
+        np.full((2, 1), 2.0),
         limits=Limits(large_leaf=large),
     )
     grown = grow(rows, target, GrowthRule(8, 64, 1, 1))

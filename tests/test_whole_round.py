@@ -34,10 +34,15 @@ def rows_and_recipe(seed, n, K, per_row=False, left_out=(0, 0), loss="gll", limi
     weight = rng.uniform(0.2, 3, n)
     weight[slice(*left_out)] = 0.0
     whole, binner = make_rows(X, table, y)
-    costs = make_costs(table[y] * rng.uniform(0.5, 2, (n, 1)), np.arange(n), weight, y) if per_row else make_costs(
-        table, y, weight)
+    costs = (
+        make_costs(table[y] * rng.uniform(0.5, 2, (n, 1)), np.arange(n), weight, y)
+        if per_row
+        else make_costs(table, y, weight)
+    )
     rows = LocalRows(whole.X_binned, whole.n_bins, costs, Workers(), left_out=left_out, limits=limits)
-    trees = VectorTrees(**{"max_leaf_nodes": 7, "thresholds": binner.thresholds, "max_features": 0.6, "sketch": 2} | family)
+    trees = VectorTrees(
+        **{"max_leaf_nodes": 7, "thresholds": binner.thresholds, "max_features": 0.6, "sketch": 2} | family
+    )
     recipe = Recipe(GuessAverseLoss(loss), trees, LeafNewton(0.01), smoothing=0.003, learning_rate=0.3)
     return rows, recipe
 
@@ -66,12 +71,24 @@ def assert_same(one, other):
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.integers(0, 10**6), st.integers(8, 150), st.integers(2, 6), st.booleans(), st.sampled_from([None, 1, 2, 3]),
-    st.sampled_from([1, 4]), st.sampled_from([1, 3, 64]), st.booleans(),
-)  # fmt: skip
+    st.integers(0, 10**6),
+    st.integers(8, 150),
+    st.integers(2, 6),
+    st.booleans(),
+    st.sampled_from([None, 1, 2, 3]),
+    st.sampled_from([1, 4]),
+    st.sampled_from([1, 3, 64]),
+    st.booleans(),
+)
 def test_the_same_bits_as_the_parts(seed, n, K, per_row, sketch, min_leaf, depth, some_left_out):
     left_out = (n // 3, n // 2) if some_left_out else (0, 0)
-    settings_ = {"per_row": per_row, "left_out": left_out, "sketch": sketch, "min_samples_leaf": min_leaf, "max_depth": depth}
+    settings_ = {
+        "per_row": per_row,
+        "left_out": left_out,
+        "sketch": sketch,
+        "min_samples_leaf": min_leaf,
+        "max_depth": depth,
+    }
     monkeypatch = pytest.MonkeyPatch()
     rows, recipe = rows_and_recipe(seed, n, K, **settings_)
     whole = made(rows, recipe, (1, 3, 8), True, monkeypatch)
@@ -170,7 +187,9 @@ def test_it_is_compiled_when_rounds_of_parts_have_taken_as_long(monkeypatch):
     used = [boosting._compiled(rows, recipe, 8) is not None for _ in range(4)]
     assert used == [False, False, True, True]
     monkeypatch.setattr("minrisk.rows.local.whole_round._rounds_of_parts", 0)
-    monkeypatch.setattr("minrisk.rows.local.whole_round.is_compiled", lambda *arguments: True)  # by another process, or a warmup
+    monkeypatch.setattr(
+        "minrisk.rows.local.whole_round.is_compiled", lambda *arguments: True
+    )  # by another process, or a warmup
     assert boosting._compiled(rows, recipe, 1) is not None
 
 

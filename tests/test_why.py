@@ -131,10 +131,15 @@ def test_changes_are_the_smallest(n, missing, wine):
 def test_changes_of_models_that_are_not_stepped(monkeypatch):
     """What is found is a change, and none is nearer but for a trice."""
     X, y = load_iris(return_X_y=True, as_frame=True)
-    found = [(model.fit(X, y), X) for model in (
-        MinRiskClassifier(random_state=0), MCBoostClassifier(n_estimators=5), LocalizedSimilaritiesClassifier(n_estimators=20),
-        MCBoostClassifier(n_estimators=5, estimator=DecisionTreeRegressor(max_depth=2, random_state=0)),
-    )]  # fmt: skip
+    found = [
+        (model.fit(X, y), X)
+        for model in (
+            MinRiskClassifier(random_state=0),
+            MCBoostClassifier(n_estimators=5),
+            LocalizedSimilaritiesClassifier(n_estimators=20),
+            MCBoostClassifier(n_estimators=5, estimator=DecisionTreeRegressor(max_depth=2, random_state=0)),
+        )
+    ]
     assert found[0][0].model_.smooth is not None
     monkeypatch.setattr(training, "CHALLENGERS", (Random,))
     rows, of_planes = planes()
@@ -149,7 +154,10 @@ def test_changes_of_models_that_are_not_stepped(monkeypatch):
                 if change.exact:
                     continue
                 x = row[change.column].iloc[0]
-                assert change.text.startswith("about ") and model.predict(moved(row, change.column, change.to))[0] == change.decision
+                assert (
+                    change.text.startswith("about ")
+                    and model.predict(moved(row, change.column, change.to))[0] == change.decision
+                )
                 assert model.predict(moved(row, change.column, change.to + 1e-6 * (x - change.to)))[0] == own
                 tried += 1
         assert tried > 2
@@ -157,9 +165,16 @@ def test_changes_of_models_that_are_not_stepped(monkeypatch):
 
 def test_changes_without_rows(wine):
     X, y = load_iris(return_X_y=True)
-    for model in (MinRiskClassifier(random_state=0), LocalizedSimilaritiesClassifier(n_estimators=20), REBELClassifier(n_estimators=20)):
+    for model in (
+        MinRiskClassifier(random_state=0),
+        LocalizedSimilaritiesClassifier(n_estimators=20),
+        REBELClassifier(n_estimators=20),
+    ):
         found = why(model.fit(X, y), X[77])
-        assert found.changes and all(model.predict(np.where(np.arange(4) == int(c.column[2]), c.to, X[77])[None])[0] == c.decision for c in found.changes)
+        assert found.changes and all(
+            model.predict(np.where(np.arange(4) == int(c.column[2]), c.to, X[77])[None])[0] == c.decision
+            for c in found.changes
+        )
 
 
 def test_wanted_and_columns(wine):
@@ -195,12 +210,18 @@ def test_size_is_in_standard_deviations(wine):
 def table():
     rng = np.random.default_rng(1)
     n = 400
-    frame = pd.DataFrame({
-        "colour": rng.choice(["red", "green", "blue", "grey"], n), "day": [datetime(2024, 1, 1) + timedelta(days=int(d)) for d in rng.integers(0, 300, n)],
-        "size": rng.normal(size=n), "town": rng.choice([f"t{i:02}" for i in range(30)], n),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "colour": rng.choice(["red", "green", "blue", "grey"], n),
+            "day": [datetime(2024, 1, 1) + timedelta(days=int(d)) for d in rng.integers(0, 300, n)],
+            "size": rng.normal(size=n),
+            "town": rng.choice([f"t{i:02}" for i in range(30)], n),
+        }
+    )
     late = frame["day"] > datetime(2024, 7, 1)
-    return frame, np.where(frame["colour"] == "red", "stop", np.where(late, "late", np.where(frame["size"] > 0, "big", "small")))
+    return frame, np.where(
+        frame["colour"] == "red", "stop", np.where(late, "late", np.where(frame["size"] > 0, "big", "small"))
+    )
 
 
 def test_categories_and_dates(table):
@@ -227,14 +248,27 @@ def test_a_row_in_any_form(table, wine):
     X, y = table
     model = MinRiskClassifier(n_estimators=10, pool=False, random_state=0).fit(X, y)
     row, told = X.iloc[[3]], why(model, X.iloc[[3]])
-    forms = [row.iloc[0], row.iloc[0].to_dict(), dict(reversed(row.iloc[0].to_dict().items())), list(row.iloc[0]), pl.from_pandas(row), row[row.columns[::-1]]]
+    forms = [
+        row.iloc[0],
+        row.iloc[0].to_dict(),
+        dict(reversed(row.iloc[0].to_dict().items())),
+        list(row.iloc[0]),
+        pl.from_pandas(row),
+        row[row.columns[::-1]],
+    ]
     for form in forms:
         assert why(model, form) == told
     X, y = wine
     model = REBELClassifier(n_estimators=10).fit(X.to_numpy(), y)
     numbers = X.to_numpy()[3]
     told = why(model, numbers)
-    for form in (numbers[None], numbers.tolist(), csr_matrix(numbers[None]), dict(enumerate(numbers)), pd.Series(numbers)):
+    for form in (
+        numbers[None],
+        numbers.tolist(),
+        csr_matrix(numbers[None]),
+        dict(enumerate(numbers)),
+        pd.Series(numbers),
+    ):
         assert why(model, form) == told
     assert why(REBELClassifier(n_estimators=10).fit(X, y), numbers).decision == told.decision
 
@@ -243,7 +277,9 @@ def test_rows_that_are_none(table, wine):
     X, y = table
     model = MinRiskClassifier(n_estimators=3, pool=False, random_state=0).fit(X, y)
     row = X.iloc[0].to_dict()
-    with pytest.raises(ValueError, match=r"x must hold a category of the training in column 'colour', one of .*got 'pink'"):
+    with pytest.raises(
+        ValueError, match=r"x must hold a category of the training in column 'colour', one of .*got 'pink'"
+    ):
         why(model, row | {"colour": "pink"})
     with pytest.raises(ValueError, match=r"x must hold a number in column 'size', got 'large'"):
         why(model, row | {"size": "large"})
@@ -274,7 +310,10 @@ def test_other_costs(wine):
         assert model.predict(moved(row, change.column, change.to), cost=dear)[0] == change.decision
     own = np.array([[[0, 7, 1], [3, 0, 1], [2, 1, 0.0]]])
     assert why(model, row, cost=own).decision == model.predict(row, cost=own)[0]
-    for other in (REBELClassifier(n_estimators=3).fit(X, y), MinRiskClassifier(COST, surrogate="gll", n_estimators=3).fit(X, y)):
+    for other in (
+        REBELClassifier(n_estimators=3).fit(X, y),
+        MinRiskClassifier(COST, surrogate="gll", n_estimators=3).fit(X, y),
+    ):
         with pytest.raises(ValueError, match="cost is for models that decide by any costs"):
             why(other, row, cost=dear)
 
@@ -292,7 +331,9 @@ def test_costs_by_row(wine):
     assert "above the least cost of the row" in repr(found)
     regression = model.cost_regression_
     p = model.predict_proba(X.iloc[[70]])
-    expected = sum(p[0, j] * regression.of_class(X.iloc[[70]].to_numpy(dtype=float), j)[0] for j in range(3)) * regression.unit
+    expected = (
+        sum(p[0, j] * regression.of_class(X.iloc[[70]].to_numpy(dtype=float), j)[0] for j in range(3)) * regression.unit
+    )
     assert [a.expected_cost for a in found.answers] == pytest.approx(np.sort(expected))
     other = REBELClassifier(n_estimators=5).fit(X, y, cost=costs)
     assert why(other, X.iloc[[70]], X, y).rule == "score"
@@ -308,9 +349,15 @@ def test_more_decisions_than_classes(wine):
     assert refer.probability is None and refer.expected_cost == pytest.approx(0.3)
 
 
-@pytest.mark.parametrize("model", [
-    MinRiskClassifier(n_estimators=6, random_state=0), REBELClassifier(n_estimators=5, max_depth=2), MCBoostClassifier(n_estimators=4, weak_learner="tree"),
-], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "model",
+    [
+        MinRiskClassifier(n_estimators=6, random_state=0),
+        REBELClassifier(n_estimators=5, max_depth=2),
+        MCBoostClassifier(n_estimators=4, weak_learner="tree"),
+    ],
+    ids=str,
+)
 def test_rows_alike_share_leaves(model, wine):
     """By the table of trees, one row and one tree at a time."""
     X, y = wine
@@ -351,7 +398,9 @@ def test_many_columns_of_sparse_rows():
     y = np.where(X[:, [5]].toarray().ravel() > 0, "a", np.where(X[:, [9]].toarray().ravel() > 0, "b", "c"))
     model = MinRiskClassifier(n_estimators=5, random_state=0).fit(X, y)
     found = why(model, X[[0]], X, y)
-    assert found.decision == model.predict(X[[0]])[0] and {c.column for c in found.changes} <= {f"x[{j}]" for j in range(3000)}
+    assert found.decision == model.predict(X[[0]])[0] and {c.column for c in found.changes} <= {
+        f"x[{j}]" for j in range(3000)
+    }
 
 
 def test_importing_it_draws_nothing_in():
@@ -362,7 +411,10 @@ def test_importing_it_draws_nothing_in():
 
 def test_wrong_calls(wine):
     X, y = wine
-    with pytest.raises(TypeError, match="why takes a fitted classifier of minrisk: expected one such as MinRiskClassifier, got LogisticRegression"):
+    with pytest.raises(
+        TypeError,
+        match="why takes a fitted classifier of minrisk: expected one such as MinRiskClassifier, got LogisticRegression",
+    ):
         why(LogisticRegression(), X.iloc[[0]])
     with pytest.raises(NotFittedError):
         why(REBELClassifier(), X.iloc[[0]])
@@ -381,7 +433,9 @@ def test_frames_hold_all(wine):
     X, y = wine
     found = why(REBELClassifier(n_estimators=10).fit(X, y), X.iloc[[0]], X, y)
     frame = found.to_frame()
-    assert frame["decision"].tolist() == [a.decision for a in found.answers] and frame["behind"].tolist() == [a.behind for a in found.answers]
+    assert frame["decision"].tolist() == [a.decision for a in found.answers] and frame["behind"].tolist() == [
+        a.behind for a in found.answers
+    ]
     assert found.to_frame("changes")["column"].tolist() == [c.column for c in found.changes]
     assert found.to_frame("rows")["row"].tolist() == [s.row for s in found.similar]
 
@@ -435,9 +489,10 @@ def test_a_row_by_numbers_of_columns_is_taken_alike(wine):
     assert why(model, absent).decision == model.predict(gone)[0]
     named = REBELClassifier(n_estimators=5).fit(X, y)
     for wrong, told, fitted in (
-        ({0: 1.0}, r"lacks \[1, 2, 3, 4, 5\]: give None", model), (row | {"x": 1}, r"has \['x'\]: leave these out", model),
+        ({0: 1.0}, r"lacks \[1, 2, 3, 4, 5\]: give None", model),
+        (row | {"x": 1}, r"has \['x'\]: leave these out", model),
         (row, r"lacks \['alcohol'", named),
-    ):  # fmt: skip
+    ):
         for go in (lambda: why(fitted, wrong), lambda: fitted.predict(wrong)):
             with pytest.raises(ValueError, match=f"A row in a dict must hold a value for each of the columns .*{told}"):
                 go()

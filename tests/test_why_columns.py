@@ -29,11 +29,16 @@ def table():
     """Floats, whole numbers and truth values, one of each without missing values and one with."""
     rng = np.random.default_rng(0)
     n = 500
-    X = pd.DataFrame({
-        "weight": rng.normal(size=n), "height": rng.normal(size=n), "count": rng.integers(0, 7, n),
-        "grade": pd.array(rng.integers(-3, 4, n), dtype="Int64"), "smoker": rng.random(n) < 0.4,
-        "ill": pd.array(rng.random(n) < 0.5, dtype="boolean"),
-    })  # fmt: skip
+    X = pd.DataFrame(
+        {
+            "weight": rng.normal(size=n),
+            "height": rng.normal(size=n),
+            "count": rng.integers(0, 7, n),
+            "grade": pd.array(rng.integers(-3, 4, n), dtype="Int64"),
+            "smoker": rng.random(n) < 0.4,
+            "ill": pd.array(rng.random(n) < 0.5, dtype="boolean"),
+        }
+    )
     for name in ("height", "grade", "ill"):
         X.loc[rng.random(n) < 0.25, name] = pd.NA
     score = np.where(X["height"].isna(), 1.5, X["height"]) + np.where(X["grade"].isna(), -2, X["grade"].fillna(0) * 0.7)
@@ -50,7 +55,9 @@ def stepped(table):
 def decided(model, row, name, values):
     """By predict, of the row with each of these values in one column; None is missing."""
     rows = pd.concat([row] * len(values), ignore_index=True)
-    rows[name] = pd.array(values, dtype=rows[name].dtype if rows[name].dtype.name in ("Int64", "boolean") else "Float64")
+    rows[name] = pd.array(
+        values, dtype=rows[name].dtype if rows[name].dtype.name in ("Int64", "boolean") else "Float64"
+    )
     return model.predict(rows)
 
 
@@ -93,9 +100,15 @@ def test_changes_beside_brute_force(table, stepped, n, with_rows):
         else:
             way, at = re.fullmatch(r"(above )?(\S+?)(?: or (?:less|more))?", change.text).groups()
             assert way is None or name in FLOATS
-            nearest = np.array([np.nan if pd.isna(x) else abs(value - x) for value, k in zip(values, there, strict=True) if k != own])
+            nearest = np.array(
+                [np.nan if pd.isna(x) else abs(value - x) for value, k in zip(values, there, strict=True) if k != own]
+            )
             if pd.isna(x):
-                side = [k for value, k in zip(values, there, strict=True) if (value <= change.to if "less" in change.text else value < change.to)]
+                side = [
+                    k
+                    for value, k in zip(values, there, strict=True)
+                    if (value <= change.to if "less" in change.text else value < change.to)
+                ]
                 assert set(side) == ({change.decision} if "less" in change.text else {own}) and change.size == 1
             else:
                 assert abs(change.to - x) <= nearest.min() + 1e-12
@@ -111,8 +124,11 @@ def test_models_that_are_not_stepped(table, n):
     dense = X.astype("Float64").fillna(0.0).astype(float)
     kinds = {"smoker": bool, "ill": bool, "count": int, "grade": int}
     typed = dense.astype(kinds)
-    for model, rows in ((MinRiskClassifier(n_estimators=15, random_state=0), X), (LocalizedSimilaritiesClassifier(n_estimators=15), typed),
-                        (MCBoostClassifier(n_estimators=5, estimator=DecisionTreeRegressor(max_depth=3, random_state=0)), typed)):  # fmt: skip
+    for model, rows in (
+        (MinRiskClassifier(n_estimators=15, random_state=0), X),
+        (LocalizedSimilaritiesClassifier(n_estimators=15), typed),
+        (MCBoostClassifier(n_estimators=5, estimator=DecisionTreeRegressor(max_depth=3, random_state=0)), typed),
+    ):
         model.fit(rows, y)
         row = rows.iloc[[n]]
         for change in why(model, row, rows).changes:
@@ -121,8 +137,12 @@ def test_models_that_are_not_stepped(table, n):
             if change.column in TRUTHS:
                 assert change.text in ("True", "False", "missing", "any value") and change.exact
             if change.column in WHOLES and change.to is not None:
-                assert type(change.to) is int and (change.exact or change.text.startswith("about ") or change.value is None)
-                if change.value is not None and change.text.startswith("about"):  # none nearer, but for one undone before the next value
+                assert type(change.to) is int and (
+                    change.exact or change.text.startswith("about ") or change.value is None
+                )
+                if change.value is not None and change.text.startswith(
+                    "about"
+                ):  # none nearer, but for one undone before the next value
                     before = change.to + (1 if change.value > change.to else -1)
                     assert decided(model, row, change.column, [before])[0] == model.predict(row)[0]
 
@@ -142,7 +162,9 @@ def test_a_gap_between_missing_and_the_lowest_values(table):
 
 def test_dates_that_are_missing():
     rng = np.random.default_rng(2)
-    day = pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 300), unit="D")).mask(rng.random(300) < 0.3)
+    day = pd.Series(pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, 300), unit="D")).mask(
+        rng.random(300) < 0.3
+    )
     X, y = pd.DataFrame({"day": day, "size": rng.normal(size=300)}), np.where(day.isna(), "gone", "here")
     model = MinRiskClassifier(n_estimators=10, pool=False, random_state=0).fit(X, y)
     for rows in ((), (X,)):
@@ -159,7 +181,9 @@ def test_answers_as_a_table_and_as_json(table, stepped):
     for n in range(0, 60, 4):
         found = why(stepped, X.iloc[[n]], X)
         frame = found.to_frame("changes")
-        assert frame["value"].tolist() == [c.value for c in found.changes] and frame["to"].tolist() == [c.to for c in found.changes]
+        assert frame["value"].tolist() == [c.value for c in found.changes] and frame["to"].tolist() == [
+            c.to for c in found.changes
+        ]
         read = json.loads(frame.to_json(orient="records"))
         for line, change in zip(read, found.changes, strict=True):
             assert (line["to"], line["text"]) == (pytest.approx(change.to), change.text)
@@ -176,19 +200,42 @@ def test_types_are_those_of_the_row_in_any_form(table, stepped):
     told = why(stepped, row)
     cells = {name: row[name].iloc[0] for name in X.columns}
     assert any(type(change.to) is bool for change in told.changes)
-    for form in (cells, row.iloc[0], list(cells.values()), pl.DataFrame([{k: v.item() if hasattr(v, "item") else v for k, v in cells.items()}]), row[X.columns[::-1]]):
+    for form in (
+        cells,
+        row.iloc[0],
+        list(cells.values()),
+        pl.DataFrame([{k: v.item() if hasattr(v, "item") else v for k, v in cells.items()}]),
+        row[X.columns[::-1]],
+    ):
         assert why(stepped, form) == told
     expected = [NUMBER, NUMBER, WHOLE_NUMBERS, WHOLE_NUMBERS, TRUTH_VALUE, TRUTH_VALUE]
-    assert types_of_columns(stepped, row) == types_of_columns(stepped, cells) == types_of_columns(stepped, [0.0] * 6, X) == expected
+    assert (
+        types_of_columns(stepped, row)
+        == types_of_columns(stepped, cells)
+        == types_of_columns(stepped, [0.0] * 6, X)
+        == expected
+    )
     assert types_of_columns(stepped, cells, X.astype(object).to_numpy()) == expected
     assert types_of_columns(stepped, row, X.astype("Float64").to_numpy(dtype=float)) == [NUMBER] * 4 + [TRUTH_VALUE] * 2
 
 
-@pytest.mark.parametrize(("said", "held", "thresholds", "kind"), [
-    (TRUTH_VALUE, None, [0.5], TRUTH_VALUE), (TRUTH_VALUE, [0, 1], [], TRUTH_VALUE), (TRUTH_VALUE, [0, 1, 2], [0.5], WHOLE_NUMBERS), (TRUTH_VALUE, None, [0.5, 1.5], WHOLE_NUMBERS),
-    (WHOLE_NUMBERS, None, [], NUMBER), (WHOLE_NUMBERS, None, [1.7], NUMBER), (WHOLE_NUMBERS, [1, 2], [1.7], WHOLE_NUMBERS), (NUMBER, [1, 2], [1.7], NUMBER),
-    (NUMBER, [1, 2], [1.5], WHOLE_NUMBERS), (NUMBER, [1, 2.5], [1.5], NUMBER), (NUMBER, None, [1.5], NUMBER), (NUMBER, [], [1.5], NUMBER),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("said", "held", "thresholds", "kind"),
+    [
+        (TRUTH_VALUE, None, [0.5], TRUTH_VALUE),
+        (TRUTH_VALUE, [0, 1], [], TRUTH_VALUE),
+        (TRUTH_VALUE, [0, 1, 2], [0.5], WHOLE_NUMBERS),
+        (TRUTH_VALUE, None, [0.5, 1.5], WHOLE_NUMBERS),
+        (WHOLE_NUMBERS, None, [], NUMBER),
+        (WHOLE_NUMBERS, None, [1.7], NUMBER),
+        (WHOLE_NUMBERS, [1, 2], [1.7], WHOLE_NUMBERS),
+        (NUMBER, [1, 2], [1.7], NUMBER),
+        (NUMBER, [1, 2], [1.5], WHOLE_NUMBERS),
+        (NUMBER, [1, 2.5], [1.5], NUMBER),
+        (NUMBER, None, [1.5], NUMBER),
+        (NUMBER, [], [1.5], NUMBER),
+    ],
+)
 def test_kinds(said, held, thresholds, kind):
     assert kind_of_column(said, None if held is None else np.array(held, dtype=float), np.array(thresholds)) == kind
 

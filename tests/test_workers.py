@@ -168,7 +168,9 @@ def test_neighbours_that_are_looked_for_side_by_side_give_the_threads_back(monke
     monkeypatch.setattr(NearestNeighbors, "kneighbors", in_order)
     X = np.random.default_rng(0).normal(size=(50, 3))
     points = Points.of(X, Units.of(X, "none"))
-    threads = [threading.Thread(target=neighbors.neighbors_of, args=(points, 3), name=name) for name in ("first", "second")]
+    threads = [
+        threading.Thread(target=neighbors.neighbors_of, args=(points, 3), name=name) for name in ("first", "second")
+    ]
     threads[0].start()
     while not _workers._blas_threads._users:
         pass

@@ -29,6 +29,7 @@ def best_scores(s, base):
     """Of every row, by a one-dimensional search in each entry; about 30 where they are infinite."""
     H = np.zeros_like(s.c_plus)
     for i, k in np.ndindex(*H.shape):
+
         def entry(h, i=i, k=k):
             up, down = naive.base_function(base, h), naive.base_function(base, -h)
             return s.c_plus[i, k] * up + s.c_minus[i, k] * down
@@ -56,8 +57,18 @@ def test_no_row_is_decided_wrongly_below_it(seed, base, offset):
                 return naive.loss_value(s, G)
 
             start = (H[n, y] + H[n, k]) / 2
-            found = min(found, *(minimize(wrong, [start + shift, 0.3], method="Nelder-Mead",
-                                          options={"xatol": 1e-9, "fatol": 1e-13, "maxiter": 4000}).fun for shift in (0, 1.0)))
+            found = min(
+                found,
+                *(
+                    minimize(
+                        wrong,
+                        [start + shift, 0.3],
+                        method="Nelder-Mead",
+                        options={"xatol": 1e-9, "fatol": 1e-13, "maxiter": 4000},
+                    ).fun
+                    for shift in (0, 1.0)
+                ),
+            )
     assert found == pytest.approx(bullet, rel=1e-6)  # reached, and not undercut
 
 

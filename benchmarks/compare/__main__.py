@@ -1,10 +1,10 @@
 """Risk beside other learners, on public data and six kinds of cost; see `data` and `methods`.
 
-    python -m benchmarks.compare                     # what is missing, then the report
-    python -m benchmarks.compare --tuned             # 20-trial random search, the same for all
-    python -m benchmarks.compare --others            # defaults, on other sets: see `others`
-    python -m benchmarks.compare --report            # only the report
-    python -m benchmarks.compare --again minrisk     # forget the lines of a method, and make them again
+python -m benchmarks.compare                     # what is missing, then the report
+python -m benchmarks.compare --tuned             # 20-trial random search, the same for all
+python -m benchmarks.compare --others            # defaults, on other sets: see `others`
+python -m benchmarks.compare --report            # only the report
+python -m benchmarks.compare --again minrisk     # forget the lines of a method, and make them again
 """
 
 from __future__ import annotations
@@ -26,8 +26,14 @@ def options() -> argparse.Namespace:
     made.add_argument("--methods", type=lambda text: text.split(","), default=list(METHODS), help="default: all")
     made.add_argument("--splits", type=int, help="default: 5, tuned 2")
     mode = made.add_mutually_exclusive_group()
-    mode.add_argument("--tuned", action="store_const", dest="mode", const="tuned", default="default",
-                      help="random search on the training rows first")
+    mode.add_argument(
+        "--tuned",
+        action="store_const",
+        dest="mode",
+        const="tuned",
+        default="default",
+        help="random search on the training rows first",
+    )
     mode.add_argument("--others", action="store_const", dest="mode", const="others", help="defaults, on other sets")
     made.add_argument("--again", action="append", default=[], metavar="METHOD", help="forget its lines first")
     made.add_argument("--time-limit", type=float, default=float("inf"), metavar="S", help="no new fit after S seconds")
@@ -53,8 +59,10 @@ def work(arguments: argparse.Namespace) -> None:
         for path in (run.path_of(name, mode), *([tune.path_of(name)] if mode == "tuned" else [])):
             run.forget(path, arguments.sets, arguments.splits)
     methods = [METHODS[name] for name in arguments.methods]
-    done = {name: {(row["set"], row["split"], row["cost"], row["rule"]) for row in lines_of(run.path_of(name, mode))}
-            for name in arguments.methods}
+    done = {
+        name: {(row["set"], row["split"], row["cost"], row["rule"]) for row in lines_of(run.path_of(name, mode))}
+        for name in arguments.methods
+    }
     absent: set[str] = set()
     run.deadline = time.monotonic() + arguments.time_limit
     for seed, name, method in run.tasks(arguments.sets, methods, arguments.splits):

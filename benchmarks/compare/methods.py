@@ -51,8 +51,9 @@ def _xgboost(strategy: str) -> Callable[[int, int, Parameters], Any]:
     def make(seed: int, jobs: int, parameters: Parameters) -> Any:
         from xgboost import XGBClassifier
 
-        return XGBClassifier(tree_method="hist", multi_strategy=strategy, random_state=seed, n_jobs=jobs, verbosity=0,
-                             **parameters)
+        return XGBClassifier(
+            tree_method="hist", multi_strategy=strategy, random_state=seed, n_jobs=jobs, verbosity=0, **parameters
+        )
 
     return make
 
@@ -60,8 +61,9 @@ def _xgboost(strategy: str) -> Callable[[int, int, Parameters], Any]:
 def _catboost(seed: int, jobs: int, parameters: Parameters) -> Any:
     from catboost import CatBoostClassifier
 
-    return CatBoostClassifier(random_seed=seed, thread_count=jobs, verbose=False, allow_writing_files=False,
-                              **parameters)
+    return CatBoostClassifier(
+        random_seed=seed, thread_count=jobs, verbose=False, allow_writing_files=False, **parameters
+    )
 
 
 def _histogram(seed: int, jobs: int, parameters: Parameters) -> Any:
@@ -148,40 +150,114 @@ class _Ours:
 
 
 _RATE = ("log", 0.02, 0.3)
-_XGB = {"learning_rate": _RATE, "n_estimators": ("int", 50, 400), "max_depth": ("int", 2, 10),
-        "min_child_weight": ("log", 0.1, 20.0), "reg_lambda": ("log", 0.01, 30.0), "subsample": ("uniform", 0.5, 1.0),
-        "colsample_bytree": ("uniform", 0.4, 1.0)}
+_XGB = {
+    "learning_rate": _RATE,
+    "n_estimators": ("int", 50, 400),
+    "max_depth": ("int", 2, 10),
+    "min_child_weight": ("log", 0.1, 20.0),
+    "reg_lambda": ("log", 0.01, 30.0),
+    "subsample": ("uniform", 0.5, 1.0),
+    "colsample_bytree": ("uniform", 0.4, 1.0),
+}
 _MULTICLASS = tuple(name for name in SMALL if name != "german")
-_LIGHTGBM = {"learning_rate": _RATE, "n_estimators": ("int", 50, 400), "num_leaves": ("int", 4, 64),
-             "min_child_samples": ("int", 1, 40), "reg_lambda": ("log", 0.01, 30.0),
-             "subsample": ("uniform", 0.5, 1.0), "subsample_freq": (1,), "colsample_bytree": ("uniform", 0.4, 1.0)}
-METHODS = {method.name: method for method in (
-    Method("lightgbm", _lightgbm, "probability", "lightgbm", _LIGHTGBM),
-    Method("forest", _forest, "probability", "scikit-learn", {
-        "n_estimators": ("int", 100, 500), "max_features": ("uniform", 0.05, 1.0), "min_samples_leaf": ("int", 1, 10),
-        "criterion": ("gini", "entropy"), "max_depth": (None, 8, 16)}),
-    Method("histogram", _histogram, "probability", "scikit-learn", {
-        "learning_rate": _RATE, "max_iter": ("int", 50, 400), "max_leaf_nodes": ("int", 4, 64),
-        "min_samples_leaf": ("int", 1, 40), "l2_regularization": ("log", 0.01, 30.0),
-        "max_features": ("uniform", 0.4, 1.0)}),
-    Method("xgboost", _xgboost("one_output_per_tree"), "probability", "xgboost", _XGB),
-    Method("xgboost_multi", _xgboost("multi_output_tree"), "probability", "xgboost", _XGB, late=True),
-    Method("catboost", _catboost, "probability", "catboost", {
-        "learning_rate": _RATE, "iterations": ("int", 100, 1000), "depth": ("int", 3, 8),
-        "l2_leaf_reg": ("log", 0.5, 30.0), "random_strength": ("log", 0.1, 10.0),
-        "bagging_temperature": ("uniform", 0.0, 1.0)}, late=True),
-    Method("adacost", _adacost, "costs", "imbalanced-ensemble", {
-        "learning_rate": ("log", 0.05, 2.0), "n_estimators": ("int", 25, 400), "max_depth": ("int", 1, 8)}, sets=SMALL),
-    Method("regression_one_vs_rest", partial(_Reduction, "RegressionOneVsRest", "LGBMRegressor"), "costs",
-           "costsensitive", _LIGHTGBM, sets=_MULTICLASS),
-    Method("weighted_all_pairs", partial(_Reduction, "WeightedAllPairs", "LGBMClassifier"), "costs", "costsensitive",
-           _LIGHTGBM, sets=_MULTICLASS),
-    # around the defaults, whose leaves grow with the classes; steps below 0.25 need more than 200 rounds
-    Method("minrisk", _Ours, "costs", "minrisk", {
-        "learning_rate": ("log", 0.25, 1.0), "max_leaf_nodes": (None, 16, 32, 64),
-        "max_features": ("uniform", 0.2, 1.0), "smoothing": ("log", 3e-4, 0.03),
-        "surrogate": ("softmax", "exponential")}),
-)}
+_LIGHTGBM = {
+    "learning_rate": _RATE,
+    "n_estimators": ("int", 50, 400),
+    "num_leaves": ("int", 4, 64),
+    "min_child_samples": ("int", 1, 40),
+    "reg_lambda": ("log", 0.01, 30.0),
+    "subsample": ("uniform", 0.5, 1.0),
+    "subsample_freq": (1,),
+    "colsample_bytree": ("uniform", 0.4, 1.0),
+}
+METHODS = {
+    method.name: method
+    for method in (
+        Method("lightgbm", _lightgbm, "probability", "lightgbm", _LIGHTGBM),
+        Method(
+            "forest",
+            _forest,
+            "probability",
+            "scikit-learn",
+            {
+                "n_estimators": ("int", 100, 500),
+                "max_features": ("uniform", 0.05, 1.0),
+                "min_samples_leaf": ("int", 1, 10),
+                "criterion": ("gini", "entropy"),
+                "max_depth": (None, 8, 16),
+            },
+        ),
+        Method(
+            "histogram",
+            _histogram,
+            "probability",
+            "scikit-learn",
+            {
+                "learning_rate": _RATE,
+                "max_iter": ("int", 50, 400),
+                "max_leaf_nodes": ("int", 4, 64),
+                "min_samples_leaf": ("int", 1, 40),
+                "l2_regularization": ("log", 0.01, 30.0),
+                "max_features": ("uniform", 0.4, 1.0),
+            },
+        ),
+        Method("xgboost", _xgboost("one_output_per_tree"), "probability", "xgboost", _XGB),
+        Method("xgboost_multi", _xgboost("multi_output_tree"), "probability", "xgboost", _XGB, late=True),
+        Method(
+            "catboost",
+            _catboost,
+            "probability",
+            "catboost",
+            {
+                "learning_rate": _RATE,
+                "iterations": ("int", 100, 1000),
+                "depth": ("int", 3, 8),
+                "l2_leaf_reg": ("log", 0.5, 30.0),
+                "random_strength": ("log", 0.1, 10.0),
+                "bagging_temperature": ("uniform", 0.0, 1.0),
+            },
+            late=True,
+        ),
+        Method(
+            "adacost",
+            _adacost,
+            "costs",
+            "imbalanced-ensemble",
+            {"learning_rate": ("log", 0.05, 2.0), "n_estimators": ("int", 25, 400), "max_depth": ("int", 1, 8)},
+            sets=SMALL,
+        ),
+        Method(
+            "regression_one_vs_rest",
+            partial(_Reduction, "RegressionOneVsRest", "LGBMRegressor"),
+            "costs",
+            "costsensitive",
+            _LIGHTGBM,
+            sets=_MULTICLASS,
+        ),
+        Method(
+            "weighted_all_pairs",
+            partial(_Reduction, "WeightedAllPairs", "LGBMClassifier"),
+            "costs",
+            "costsensitive",
+            _LIGHTGBM,
+            sets=_MULTICLASS,
+        ),
+        # around the defaults, whose leaves grow with the classes; steps below 0.25 need more than 200 rounds
+        Method(
+            "minrisk",
+            _Ours,
+            "costs",
+            "minrisk",
+            {
+                "learning_rate": ("log", 0.25, 1.0),
+                "max_leaf_nodes": (None, 16, 32, 64),
+                "max_features": ("uniform", 0.2, 1.0),
+                "smoothing": ("log", 3e-4, 0.03),
+                "surrogate": ("softmax", "exponential"),
+            },
+        ),
+    )
+}
 
 
 def package_version(method: Method) -> str:

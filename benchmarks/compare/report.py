@@ -27,7 +27,6 @@ TARGETS = {"lightgbm": 0.85, "catboost": 0.92}
 COMPLETE = 0.9  # share of our cells that a method must have to be ranked
 
 
-
 def results(mode: str) -> dict[str, pd.DataFrame]:
     """What there is, by method."""
     made = {}
@@ -86,13 +85,24 @@ def figures(frames: dict[str, pd.DataFrame], pairs: dict[str, pd.DataFrame], our
         # of a method that is fitted once for all costs only the first cost's fit took time
         first = {n: frames[n].groupby(["set", "split"])["fit_s"].max().groupby("set").mean() for n in (ours, name)}
         seconds = {n: first[n].reindex(pair.index.get_level_values("set")).to_numpy() for n in (ours, name)}
-        lines.append({
-            "peer": name, "version": frames[name]["version"].iloc[-1], "sets": len(by_set), "cells": len(pair),
-            "ratio": float(np.exp(pair["log"].mean())), "without_best": without_best(by_set),
-            "target": TARGETS.get(name, 1.0),
-            "won": int((pair["log"] < -1e-12).sum()), "lost": int((pair["log"] > 1e-12).sum()),
-            "p_sets": p_value(by_set), "p_cells": p_value(pair["log"].to_numpy()), "mean_rank": rank.get(name, np.nan),
-            "rank_ours": rank[ours], "fit_time_ratio": float(np.exp(np.log(seconds[ours] / seconds[name]).mean()))})
+        lines.append(
+            {
+                "peer": name,
+                "version": frames[name]["version"].iloc[-1],
+                "sets": len(by_set),
+                "cells": len(pair),
+                "ratio": float(np.exp(pair["log"].mean())),
+                "without_best": without_best(by_set),
+                "target": TARGETS.get(name, 1.0),
+                "won": int((pair["log"] < -1e-12).sum()),
+                "lost": int((pair["log"] > 1e-12).sum()),
+                "p_sets": p_value(by_set),
+                "p_cells": p_value(pair["log"].to_numpy()),
+                "mean_rank": rank.get(name, np.nan),
+                "rank_ours": rank[ours],
+                "fit_time_ratio": float(np.exp(np.log(seconds[ours] / seconds[name]).mean())),
+            }
+        )
     return pd.DataFrame(lines)
 
 
@@ -116,6 +126,7 @@ def calibration(frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 def text(frame: pd.DataFrame, title: str) -> str:
     """A Markdown table."""
+
     def cell(value: Any) -> str:
         if isinstance(value, float | np.floating):
             return "" if np.isnan(value) else f"{value:.3g}" if abs(value) < 0.0995 else f"{value:.3f}"
@@ -137,16 +148,26 @@ def picture(pairs: dict[str, pd.DataFrame], ours: str, path: Path) -> None:
     rows = rows[rows[base].notna()].sort_values(base, ascending=False)
     figure, axes = plt.subplots(figsize=(8.5, 1.8 + 0.27 * len(rows)), layout="constrained")
     at = np.arange(len(rows))
-    axes.hlines(at, *np.nanpercentile(rows[base].to_numpy()[:, None] / rows.to_numpy(), [0, 100], axis=1),
-                color="0.88", zorder=0)
+    axes.hlines(
+        at,
+        *np.nanpercentile(rows[base].to_numpy()[:, None] / rows.to_numpy(), [0, 100], axis=1),
+        color="0.88",
+        zorder=0,
+    )
     markers = "sDv^Pphd<>"
     for i, name in enumerate(n for n in rows if n != base):
-        axes.scatter(rows[base] / rows[name], at, s=26, marker=markers[i % 10], color=f"C{i + 1}", alpha=0.75,
-                     label=name)
+        axes.scatter(
+            rows[base] / rows[name], at, s=26, marker=markers[i % 10], color=f"C{i + 1}", alpha=0.75, label=name
+        )
     axes.scatter(rows[base], at, s=48, color="black", label=ours, zorder=3)
     axes.axvline(1, color="0.4", lw=1)
-    axes.set(xscale="log", yticks=at, yticklabels=rows.index, xlabel=f"risk / risk of {base} (left: better)",
-             ylim=(-0.8, len(rows) - 0.2))
+    axes.set(
+        xscale="log",
+        yticks=at,
+        yticklabels=rows.index,
+        xlabel=f"risk / risk of {base} (left: better)",
+        ylim=(-0.8, len(rows) - 0.2),
+    )
     low, high = axes.get_xlim()
     ticks = np.array([0.2, 0.33, 0.5, 0.7, 0.85, 1, 1.2, 1.5, 2, 3, 5])
     if high / low > 20:
@@ -162,8 +183,11 @@ def picture(pairs: dict[str, pd.DataFrame], ours: str, path: Path) -> None:
 def make(ours: str, mode: str) -> None:
     """Write the Markdown, the CSV and the picture of what results there are."""
     frames = results(mode)
-    pairs = {name: pair for name, frame in frames.items()
-             if name != ours and ours in frames and len(pair := cells(frames[ours], frame))}
+    pairs = {
+        name: pair
+        for name, frame in frames.items()
+        if name != ours and ours in frames and len(pair := cells(frames[ours], frame))
+    }
     if not pairs:
         print(f"Nothing to report on {ours} yet.")
         return
@@ -183,8 +207,13 @@ def make(ours: str, mode: str) -> None:
         f"methods have; {ours}: {rank[ours]:.2f} of {len(rank)}. Fit time: {ours} / peer for one cost, as it came on a "
         f"busy machine: a rough guide. Made {made['date']}.\n",
         text(table.drop(columns="rank_ours").set_index("peer"), "peer"),
-        f"![Risk by set]({name}.png)\n", "## By kind of cost\n", text(pivot(pairs, "cost", KINDS), "cost"),
-        "## By set\n", text(pivot(pairs, "set", ORDER), "set"),
-        "## Probabilities\n", text(calibration(frames), "method")]
+        f"![Risk by set]({name}.png)\n",
+        "## By kind of cost\n",
+        text(pivot(pairs, "cost", KINDS), "cost"),
+        "## By set\n",
+        text(pivot(pairs, "set", ORDER), "set"),
+        "## Probabilities\n",
+        text(calibration(frames), "method"),
+    ]
     (folder() / f"{name}.md").write_text("\n".join(parts), encoding="utf-8")
     print(parts[2], parts[3], sep="\n")

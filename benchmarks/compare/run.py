@@ -17,8 +17,22 @@ from benchmarks.common import least_expected, lines_of, mean_cost, results, sett
 from benchmarks.compare.data import KINDS, ORDER, SETS, WIDE, Split, split, table
 from benchmarks.compare.methods import Method, Parameters, package_version
 
-FIELDS = ("set", "split", "cost", "rule", "risk", "error", "logloss", "ece", "fit_s", "predict_s", "n_train", "K",
-          "version", "commit")
+FIELDS = (
+    "set",
+    "split",
+    "cost",
+    "rule",
+    "risk",
+    "error",
+    "logloss",
+    "ece",
+    "fit_s",
+    "predict_s",
+    "n_train",
+    "K",
+    "version",
+    "commit",
+)
 Row = dict[str, Any]
 deadline = float("inf")  # of time.monotonic(); no fit starts after it
 
@@ -48,8 +62,10 @@ def append(path: Path, rows: list[Row], fields: Iterable[str]) -> None:
         writer = csv.DictWriter(file, fieldnames=list(fields), lineterminator="\n")
         if new:
             writer.writeheader()
-        writer.writerows({key: f"{value:.6g}" if isinstance(value, float | np.floating) else value
-                          for key, value in row.items()} for row in rows)
+        writer.writerows(
+            {key: f"{value:.6g}" if isinstance(value, float | np.floating) else value for key, value in row.items()}
+            for row in rows
+        )
 
 
 def forget(path: Path, sets: Iterable[str], splits: int) -> None:
@@ -88,8 +104,17 @@ def decisions_of(P: np.ndarray, cost: np.ndarray) -> dict[str, np.ndarray]:
 class Fit:
     """One model on some rows. Classes absent from them (folds of rare ones) get probability 0."""
 
-    def __init__(self, method: Method, X: np.ndarray, y: np.ndarray, cost: np.ndarray | None, seed: int, jobs: int,
-                 parameters: Parameters, n_classes: int) -> None:
+    def __init__(
+        self,
+        method: Method,
+        X: np.ndarray,
+        y: np.ndarray,
+        cost: np.ndarray | None,
+        seed: int,
+        jobs: int,
+        parameters: Parameters,
+        n_classes: int,
+    ) -> None:
         self.classes, codes = np.unique(y, return_inverse=True)
         self.n_classes = n_classes
         if time.monotonic() > deadline:
@@ -112,12 +137,20 @@ class Fit:
         return P
 
 
-def judged(fit: Fit, method: Method, data: Split, name: str, seed: int, kinds: Iterable[str],
-           jobs: int) -> Iterator[Row]:
+def judged(
+    fit: Fit, method: Method, data: Split, name: str, seed: int, kinds: Iterable[str], jobs: int
+) -> Iterator[Row]:
     """A line per cost and rule. Times are those of one fit, and of predicting all test rows."""
     P = None
-    base: Row = {"set": name, "split": seed, "fit_s": fit.seconds, "n_train": len(data.y), "K": data.n_classes,
-                 "version": package_version(method), "commit": commit()}
+    base: Row = {
+        "set": name,
+        "split": seed,
+        "fit_s": fit.seconds,
+        "n_train": len(data.y),
+        "K": data.n_classes,
+        "version": package_version(method),
+        "commit": commit(),
+    }
     with threadpool_limits(jobs):
         start = time.perf_counter()
         if method.kind == "probability":
@@ -128,23 +161,35 @@ def judged(fit: Fit, method: Method, data: Split, name: str, seed: int, kinds: I
         if P is None and hasattr(fit.model, "predict_proba"):
             with suppress(AttributeError):  # some have none where they are trained on costs
                 P = fit.probabilities(data.X_test)
-    base |= {"logloss": "" if P is None else log_loss(P, data.y_test),
-             "ece": "" if P is None else calibration_error(P, data.y_test)}
+    base |= {
+        "logloss": "" if P is None else log_loss(P, data.y_test),
+        "ece": "" if P is None else calibration_error(P, data.y_test),
+    }
     for kind in kinds:
         cost = table(kind, data.n_classes, name, seed)
         if method.kind == "probability":
             chosen = decisions_of(P, cost)
         for rule, decided in chosen.items():
-            yield {**base, "cost": kind, "rule": rule, "risk": mean_cost(cost, data.y_test, decided),
-                   "error": float(np.mean(decided != data.y_test))}
+            yield {
+                **base,
+                "cost": kind,
+                "rule": rule,
+                "risk": mean_cost(cost, data.y_test, decided),
+                "error": float(np.mean(decided != data.y_test)),
+            }
 
 
 # -- the work ------------------------------------------------------------------------------------------------------
 def tasks(sets: Iterable[str], methods: Iterable[Method], splits: int) -> list[tuple[int, str, Method]]:
     """Splits outermost, small sets first; slow methods on wide sets after all else."""
     order = {name: rank for rank, name in enumerate(ORDER)}
-    everything = [(seed, name, method) for seed in range(splits) for name in sorted(sets, key=order.__getitem__)
-                  for method in methods if name in method.sets or name not in SETS]
+    everything = [
+        (seed, name, method)
+        for seed in range(splits)
+        for name in sorted(sets, key=order.__getitem__)
+        for method in methods
+        if name in method.sets or name not in SETS
+    ]
     return sorted(everything, key=lambda task: task[2].late and task[1] in WIDE)
 
 

@@ -29,8 +29,9 @@ def path_of(method: str) -> Path:
     return folder() / "trials" / f"{method}.csv"
 
 
-def out_of_fold(method: Method, data: Split, cost: np.ndarray | None, seed: int, jobs: int,
-                parameters: Parameters) -> np.ndarray:
+def out_of_fold(
+    method: Method, data: Split, cost: np.ndarray | None, seed: int, jobs: int, parameters: Parameters
+) -> np.ndarray:
     """Probabilities (n, K), or decisions (n,) where a cost is given, of models that have not seen the row."""
     made = np.zeros((len(data.y), data.n_classes)) if cost is None else np.zeros(len(data.y), dtype=int)
     for rows, others in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(data.X, data.y):
@@ -60,8 +61,16 @@ def trials(method: Method, data: Split, name: str, seed: int, jobs: int) -> dict
             rows: list[Row] = []
             for rule, decided in chosen.items():
                 known[kind, rule][trial] = mean_cost(cost, data.y, decided)
-                rows.append({"set": name, "split": seed, "trial": trial, "cost": kind, "rule": rule,
-                             "risk": known[kind, rule][trial]})
+                rows.append(
+                    {
+                        "set": name,
+                        "split": seed,
+                        "trial": trial,
+                        "cost": kind,
+                        "rule": rule,
+                        "risk": known[kind, rule][trial],
+                    }
+                )
             append(path_of(method.name), rows, rows[0])
     return known
 
@@ -82,9 +91,13 @@ def tuned(method: Method, name: str, seed: int, jobs: int, done: set[tuple[str, 
                 fits[best] = Fit(method, data.X, data.y, None, seed, jobs, parameters, data.n_classes)
             fit = fits[best]
         else:
-            fit = Fit(method, data.X, data.y, table(kind, data.n_classes, name, seed), seed, jobs, parameters,
-                      data.n_classes)
-        rows = [{**row, "cv_risk": risks[kind, rule][best], "parameters": json.dumps(parameters)}
-                for row in judged(fit, method, data, name, seed, [kind], jobs) if row["rule"] == rule]
+            fit = Fit(
+                method, data.X, data.y, table(kind, data.n_classes, name, seed), seed, jobs, parameters, data.n_classes
+            )
+        rows = [
+            {**row, "cv_risk": risks[kind, rule][best], "parameters": json.dumps(parameters)}
+            for row in judged(fit, method, data, name, seed, [kind], jobs)
+            if row["rule"] == rule
+        ]
         append(run.path_of(method.name, "tuned"), rows, (*FIELDS, "cv_risk", "parameters"))
     print(f"{time.strftime('%H:%M:%S')} {seed} {name} {method.name} tuned", flush=True)

@@ -39,8 +39,13 @@ from minrisk.inspection import CriticalDifferenceDisplay
 ROUNDS, QUICK_ROUNDS = 200, 10
 SPLITS, FEWER_SPLITS = 5, {"mnist": 1}
 BARS = ("1-vs-all", "AdaBoost.MH", "AdaBoost.ECC", "CW-Boost", "AOSO-LogitBoost", "REBEL")  # that are ranked
-STRUCT = {"glass": (35.8, 6.2), "vowel": (17.5, 2.2), "satimage": (12.1, 0.7), "pendigits": (6.9, 0.4),
-          "mnist": (12.5, 0.4)}  # of StructBoost, which takes longer: by --struct, on one split of many rows
+STRUCT = {
+    "glass": (35.8, 6.2),
+    "vowel": (17.5, 2.2),
+    "satimage": (12.1, 0.7),
+    "pendigits": (6.9, 0.4),
+    "mnist": (12.5, 0.4),
+}  # of StructBoost, which takes longer: by --struct, on one split of many rows
 STRUCT_SPLITS = {"satimage": 1, "pendigits": 1}
 PAPER = {  # mean and standard deviation of the error in percent, in the order of BARS
     "glass": ((31.7, 3.8), (32.3, 5.0), (32.7, 4.9), (35.4, 6.0), (34.2, 5.5), (30.4, 5.4)),
@@ -50,8 +55,13 @@ PAPER = {  # mean and standard deviation of the error in percent, in the order o
     "pendigits": ((7.1, 0.6), (7.4, 0.5), (8.4, 0.7), (2.5, 0.2), (12.8, 0.3), (3.2, 0.4)),
     "mnist": ((11.0, 0.4), (13.4, 0.4), (15.8, 0.3), (9.3, 0.2), (12.5, 0.4), (10.5, 0.5)),
 }
-VARIANT_OF = {"1-vs-all, in all": "1-vs-all", "AdaBoost.MH, real": "AdaBoost.MH", "CW-Boost, squares": "CW-Boost",
-              "AOSO-LogitBoost, whole steps": "AOSO-LogitBoost", "StructBoost, nu 0.0003": "StructBoost"}
+VARIANT_OF = {
+    "1-vs-all, in all": "1-vs-all",
+    "AdaBoost.MH, real": "AdaBoost.MH",
+    "CW-Boost, squares": "CW-Boost",
+    "AOSO-LogitBoost, whole steps": "AOSO-LogitBoost",
+    "StructBoost, nu 0.0003": "StructBoost",
+}
 SHOWN = ("data", "method", "splits", "rounds_at_most", "error", "std", "paper_error", "paper_std", "verdict")
 
 
@@ -156,10 +166,18 @@ def trials(name: str, jobs: int, struct: bool = False) -> list[dict[str, Any]]:
     n_splits = 1 if is_quick() else (STRUCT_SPLITS if struct else FEWER_SPLITS).get(name, SPLITS)
     made = struct_methods() if struct else methods(data.n_classes)
     folder = (results() if is_quick() else ROOT / "build") / "baselines"
-    found = compare({name: (data.X, data.y)}, methods=made, cv=Halves(n_splits), n_jobs=jobs,
-                    folder=folder)
-    return [{"data": name, "method": row["method"], "split": row["fold"], "error": 100 * row["error"],
-             "fit_seconds": row["fit_seconds"], **settings()} for row in found.records]
+    found = compare({name: (data.X, data.y)}, methods=made, cv=Halves(n_splits), n_jobs=jobs, folder=folder)
+    return [
+        {
+            "data": name,
+            "method": row["method"],
+            "split": row["fold"],
+            "error": 100 * row["error"],
+            "fit_seconds": row["fit_seconds"],
+            **settings(),
+        }
+        for row in found.records
+    ]
 
 
 def both_readings(name: str, method: str, split: int, struct: bool) -> dict[str, Any]:
@@ -172,8 +190,14 @@ def both_readings(name: str, method: str, split: int, struct: bool) -> dict[str,
         100 * float(np.mean(model.predict(data.X[test]) != data.y[test]))
         for model in (chosen, chosen.refitted(data.X[train], data.y[train]))
     )
-    return {"data": name, "method": method, "split": split + 1, "rounds": chosen.rounds_, "error": error,
-            "refit_error": refit}
+    return {
+        "data": name,
+        "method": method,
+        "split": split + 1,
+        "rounds": chosen.rounds_,
+        "error": error,
+        "refit_error": refit,
+    }
 
 
 def refits(sets: list[str], called: list[str] | None, jobs: int, struct: bool) -> None:
@@ -182,8 +206,12 @@ def refits(sets: list[str], called: list[str] | None, jobs: int, struct: bool) -
     for name in sets:
         n_splits = 1 if is_quick() else (STRUCT_SPLITS if struct else FEWER_SPLITS).get(name, SPLITS)
         of_set = struct_methods() if struct else methods(load(name).n_classes)
-        left = [(name, method, split, struct) for method in called or of_set for split in range(n_splits)
-                if (name, method, str(split + 1)) not in done]
+        left = [
+            (name, method, split, struct)
+            for method in called or of_set
+            for split in range(n_splits)
+            if (name, method, str(split + 1)) not in done
+        ]
         for row in Parallel(n_jobs=jobs, return_as="generator")(delayed(both_readings)(*trial) for trial in left):
             keep("baselines_refit_trials", row)
     table = summary_of_both(kept("baselines_refit_trials"))
@@ -193,8 +221,10 @@ def refits(sets: list[str], called: list[str] | None, jobs: int, struct: bool) -
 
 def summary_of_both(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Means of both readings beside the papers'."""
-    again = {(row["data"], row["method"]): row
-             for row in summary([row | {"error": row["refit_error"]} for row in rows], ranked=False)}
+    again = {
+        (row["data"], row["method"]): row
+        for row in summary([row | {"error": row["refit_error"]} for row in rows], ranked=False)
+    }
     table = []
     for row in summary(rows, ranked=False):
         other = again[row["data"], row["method"]]
@@ -214,16 +244,29 @@ def summary(rows: list[dict[str, Any]], ranked: bool = True) -> list[dict[str, A
         mean, std = printed_cell(name, method)
         spread = float(errors.std(ddof=1)) if len(errors) > 1 else 0.0
         apart = (float(errors.mean()) - mean) / float(np.hypot(spread, std))
-        table.append({
-            "data": name, "method": method, "splits": len(errors), "rounds_at_most": n_rounds(),
-            "error": float(errors.mean()), "std": spread, "paper_error": mean, "paper_std": std,
-            "verdict": "agrees" if abs(apart) <= 2 else "better" if apart < 0 else "worse",
-        })  # fmt: skip
+        table.append(
+            {
+                "data": name,
+                "method": method,
+                "splits": len(errors),
+                "rounds_at_most": n_rounds(),
+                "error": float(errors.mean()),
+                "std": spread,
+                "paper_error": mean,
+                "paper_std": std,
+                "verdict": "agrees" if abs(apart) <= 2 else "better" if apart < 0 else "worse",
+            }
+        )
     ours = of_bars(rows).mean_ranks("error") if ranked and has_ranks(rows) else {}
     printed = rankdata([[cell[0] for cell in PAPER[name]] for name in names], axis=1).mean(axis=0)
     for method, rank in ours.items():
-        line = {"data": "mean rank", "method": method, "splits": len(names), "error": rank,
-                "paper_error": float(printed[BARS.index(method)])}
+        line = {
+            "data": "mean rank",
+            "method": method,
+            "splits": len(names),
+            "error": rank,
+            "paper_error": float(printed[BARS.index(method)]),
+        }
         table.append({key: line.get(key, "") for key in table[0]})
     return table
 
@@ -235,10 +278,21 @@ def has_ranks(rows: list[dict[str, Any]]) -> bool:
 
 def of_bars(rows: list[dict[str, Any]]) -> Comparison:
     """The papers' bars as `compare` has them, over all sets that there are."""
-    records = [{"data_set": row["data"], "method": row["method"], "fold": int(row["split"]),
-                "error": float(row["error"]) / 100} for row in rows if row["method"] in BARS]
-    sizes = {name: len({row["fold"] for row in records if row["data_set"] == name})
-             for name in PAPER if any(row["data_set"] == name for row in records)}
+    records = [
+        {
+            "data_set": row["data"],
+            "method": row["method"],
+            "fold": int(row["split"]),
+            "error": float(row["error"]) / 100,
+        }
+        for row in rows
+        if row["method"] in BARS
+    ]
+    sizes = {
+        name: len({row["fold"] for row in records if row["data_set"] == name})
+        for name in PAPER
+        if any(row["data_set"] == name for row in records)
+    }
     return Comparison(records, BARS, sizes)
 
 
@@ -260,8 +314,11 @@ def main() -> None:
     options = parser(__doc__, "10 stumps on one split of some rows of two sets")
     options.add_argument("--sets", nargs="*", choices=tuple(PAPER), default=list(PAPER))
     options.add_argument("--struct", action="store_true", help="StructBoost alone, beside the others that are kept")
-    options.add_argument("--refit", action="store_true",
-                         help="beside each error the one after training again on training and validation rows")
+    options.add_argument(
+        "--refit",
+        action="store_true",
+        help="beside each error the one after training again on training and validation rows",
+    )
     options.add_argument("--methods", nargs="+", help="with --refit; default: all")
     arguments = options.parse_args()
     sets = arguments.sets[: 2 if arguments.quick else None]

@@ -24,10 +24,26 @@ from minrisk import MCBoostClassifier, MinRiskClassifier
 from minrisk.costs import random_symmetric
 
 # test rows; None: the set's own split
-SIZES = {"breast_tissue": 25, "ecoli": 78, "segment": None, "libras": 68, "vertebral": 71, "vehicle": 154,
-         "shuttle": None, "pendigits": None, "satimage": None, "optdigits": None}
-METHODS = {"MCBoost": ("mc", "argmax"), "P-MCBoost": ("mc", "bayes"), "GEL-MCBoost": ("gel", "argmax"),
-           "GLL-MCBoost": ("gll", "argmax"), "Ls-MCBoost": ("ls", "argmax"), "Lt-MCBoost": ("lt", "argmax")}
+SIZES = {
+    "breast_tissue": 25,
+    "ecoli": 78,
+    "segment": None,
+    "libras": 68,
+    "vertebral": 71,
+    "vehicle": 154,
+    "shuttle": None,
+    "pendigits": None,
+    "satimage": None,
+    "optdigits": None,
+}
+METHODS = {
+    "MCBoost": ("mc", "argmax"),
+    "P-MCBoost": ("mc", "bayes"),
+    "GEL-MCBoost": ("gel", "argmax"),
+    "GLL-MCBoost": ("gll", "argmax"),
+    "Ls-MCBoost": ("ls", "argmax"),
+    "Lt-MCBoost": ("lt", "argmax"),
+}
 # mean risk and standard error of Table 2, in the order of METHODS
 PAPER = {
     "breast_tissue": ((1.83, 0.06), (1.63, 0.06), (1.72, 0.06), (1.48, 0.05), (1.88, 0.07), (1.83, 0.08)),
@@ -123,8 +139,14 @@ def beyond() -> list[dict[str, Any]]:
         for row in earlier(f"guess_averse{'' if learner == 'linear' else '_' + learner}_trials"):
             for method in methods:
                 known.setdefault((row["data"], row["seed"]), {})[learner, method] = float(row[method])
-    chosen = [("linear", "P-MCBoost"), ("linear", "GLL-MCBoost"), ("tree", "P-MCBoost"), ("tree", "GLL-MCBoost"),
-              ("tree", "GEL-MCBoost"), ("minrisk", "MinRisk")]
+    chosen = [
+        ("linear", "P-MCBoost"),
+        ("linear", "GLL-MCBoost"),
+        ("tree", "P-MCBoost"),
+        ("tree", "GLL-MCBoost"),
+        ("tree", "GEL-MCBoost"),
+        ("minrisk", "MinRisk"),
+    ]
     table = []
     for name in SIZES:
         rows = [row for (data, _), row in known.items() if data == name and len(row) == 2 * len(METHODS) + 1]
@@ -158,9 +180,18 @@ def strongest(rows: list[dict[str, Any]], level: float = 0.05) -> list[dict[str,
         for method in METHODS:
             same = np.allclose(risks_[method], risks_[least], rtol=0.0, atol=1e-12)  # no test is defined then
             p = 1.0 if same else float(ttest_rel(risks_[method], risks_[least]).pvalue)
-            table.append({"data": name, "method": method, "repeats": len(risks_[method]),
-                          "risk": float(risks_[method].mean()), "least": least, "p": p, "strongest": p >= level,
-                          "lower": int((risks_[method] < risks_[least]).sum())})
+            table.append(
+                {
+                    "data": name,
+                    "method": method,
+                    "repeats": len(risks_[method]),
+                    "risk": float(risks_[method].mean()),
+                    "least": least,
+                    "p": p,
+                    "strongest": p >= level,
+                    "lower": int((risks_[method] < risks_[least]).sum()),
+                }
+            )
     return table
 
 
@@ -185,12 +216,20 @@ def split_spread(sets: list[str], n_splits: int, n_tables: int) -> list[dict[str
         for method, values in zip(("MCBoost", "P-MCBoost"), risks_, strict=True):
             paper, error = PAPER[name][list(METHODS).index(method)]
             mean, between = float(values.mean()), float(values.mean(axis=1).std(ddof=1))
-            table.append({
-                "data": name, "method": method, "splits": n_splits, "risk": mean,
-                "within": float(values.std(axis=1, ddof=1).mean() / n_tables**0.5),
-                "redrawn": float(values.std(ddof=1) / n_tables**0.5), "paper_error": error, "between": between,
-                "paper_risk": paper, "paper_in_standard_deviations_between": (paper - mean) / between,
-            })  # fmt: skip
+            table.append(
+                {
+                    "data": name,
+                    "method": method,
+                    "splits": n_splits,
+                    "risk": mean,
+                    "within": float(values.std(axis=1, ddof=1).mean() / n_tables**0.5),
+                    "redrawn": float(values.std(ddof=1) / n_tables**0.5),
+                    "paper_error": error,
+                    "between": between,
+                    "paper_risk": paper,
+                    "paper_in_standard_deviations_between": (paper - mean) / between,
+                }
+            )
     return table
 
 

@@ -80,15 +80,43 @@ class Protocol(NamedTuple):
 
 BOTH = ("0/1", "taxonomy")
 PROTOCOLS = {
-    "sun": Protocol(5, 0.75, 200, (1, 2, 3, 4), "validation", BOTH,
-                    ("AdaBoost.MH", "AdaBoost.ECC", "1-vs-all SVM", "SVM", "random forest", "REBEL")),
-    "cub": Protocol(1, 0, 2500, (1, 2, 3, 4), "test", BOTH,
-                    ("1-vs-all AdaBoost", "SVM", "1-vs-all SVM", "AOSO-LogitBoost", "CW-Boost", "random forest",
-                     "REBEL")),
-    "scene": Protocol(5, 100, 1000, (1,), "last", ("0/1",),
-                      ("linear SVM", "SVM", "AdaBoost.SIP", "AdaBoost.ECC", "AdaBoost.MH", "MultiBoost", "MCBoost-log",
-                       "MCBoost-exp")),
-}  # fmt: skip
+    "sun": Protocol(
+        5,
+        0.75,
+        200,
+        (1, 2, 3, 4),
+        "validation",
+        BOTH,
+        ("AdaBoost.MH", "AdaBoost.ECC", "1-vs-all SVM", "SVM", "random forest", "REBEL"),
+    ),
+    "cub": Protocol(
+        1,
+        0,
+        2500,
+        (1, 2, 3, 4),
+        "test",
+        BOTH,
+        ("1-vs-all AdaBoost", "SVM", "1-vs-all SVM", "AOSO-LogitBoost", "CW-Boost", "random forest", "REBEL"),
+    ),
+    "scene": Protocol(
+        5,
+        100,
+        1000,
+        (1,),
+        "last",
+        ("0/1",),
+        (
+            "linear SVM",
+            "SVM",
+            "AdaBoost.SIP",
+            "AdaBoost.ECC",
+            "AdaBoost.MH",
+            "MultiBoost",
+            "MCBoost-log",
+            "MCBoost-exp",
+        ),
+    ),
+}
 
 
 # -- sets --------------------------------------------------------------------------------------------------------------
@@ -101,8 +129,10 @@ def make(folder: Path, name: str) -> None:
     for part, rows in (("train", data.training), ("test", ~data.training)):
         mixed = rng.permutation(np.flatnonzero(rows))
         chosen = np.concatenate([mixed[data.y[mixed] == k][:ROWS] for k in range(data.n_classes)])
-        parts |= {f"X_{part}": features(data.X[chosen]) if name == "mnist" else data.X[chosen],
-                  f"y_{part}": labels[data.y[chosen]]}
+        parts |= {
+            f"X_{part}": features(data.X[chosen]) if name == "mnist" else data.X[chosen],
+            f"y_{part}": labels[data.y[chosen]],
+        }
     folder.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(folder / f"{name}.npz", **parts)
     with open(folder / f"{name}.csv", "w", newline="", encoding="utf-8") as file:
@@ -158,12 +188,20 @@ def candidates(method: str, cost: np.ndarray | None, protocol: Protocol, jobs: i
             trees = [each | {"weak_learner": "tree" if each["max_depth"] > 1 else "stump"} for each in trees]
         return [kind(cost, n_estimators=rounds, n_jobs=jobs, **options | each) for each in trees]
     if method == "random forest":
-        return [RandomForestClassifier(n, max_depth=depth, random_state=0, n_jobs=jobs)
-                for n in (rounds // 2, rounds) for depth in (5, 7)]
-    machines = [SVC(C=10.0**c, kernel="linear") for c in range(-3, 2)] if method == "linear SVM" else [
-        SVC(C=10.0**c, gamma=10.0**g) for c in range(3) for g in range(-4, -1)]
-    return [make_pipeline(StandardScaler(), OneVsRestClassifier(one) if method.startswith("1-vs") else one)
-            for one in machines]
+        return [
+            RandomForestClassifier(n, max_depth=depth, random_state=0, n_jobs=jobs)
+            for n in (rounds // 2, rounds)
+            for depth in (5, 7)
+        ]
+    machines = (
+        [SVC(C=10.0**c, kernel="linear") for c in range(-3, 2)]
+        if method == "linear SVM"
+        else [SVC(C=10.0**c, gamma=10.0**g) for c in range(3) for g in range(-4, -1)]
+    )
+    return [
+        make_pipeline(StandardScaler(), OneVsRestClassifier(one) if method.startswith("1-vs") else one)
+        for one in machines
+    ]
 
 
 def decisions(model: Any, X: np.ndarray, table: np.ndarray) -> Iterator[np.ndarray]:
@@ -206,9 +244,17 @@ def rows_of(path: Path, name: str, method: str, protocol: Protocol, jobs: int) -
             costs = taxonomic_costs(path.with_suffix(".csv"), classes.tolist())
             data = X, y, X_test, np.searchsorted(classes, y_test.astype(str))
             found.append(judged(method, kind, costs, protocol, data, jobs))
-        row: dict[str, Any] = {"protocol": name, "data": path.stem, "method": method, "trained_on": kind,
-                               "repeats": len(found), "classes": len(classes), "rows": len(y), "features": X.shape[1],
-                               "rounds_at_most": protocol.rounds}
+        row: dict[str, Any] = {
+            "protocol": name,
+            "data": path.stem,
+            "method": method,
+            "trained_on": kind,
+            "repeats": len(found),
+            "classes": len(classes),
+            "rows": len(y),
+            "features": X.shape[1],
+            "rounds_at_most": protocol.rounds,
+        }
         for key in ("rounds", "error", "cost"):
             values = [each[key] for each in found]
             row |= {key: float(np.mean(values)), f"{key}_std": float(np.std(values, ddof=1)) if values[1:] else 0.0}

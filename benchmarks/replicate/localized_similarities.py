@@ -30,19 +30,45 @@ from minrisk import LocalizedSimilaritiesClassifier, REBELClassifier
 TRIALS = "localized_similarities_trials"
 SUMMARY = "localized_similarities"
 # percent error in the legends of Figures 4, 5 and 6, and log10 of the last loss
-SPIRAL = {"4/5": (1000, 1.8, -22.5), "3/5": (2000, 1.2, -44.2), "2/5": (1000, 5.4, -22.7), "1/5": (1000, 3.6, -15.0),
-          "all": (1000, 0.0, -20.6), "4 wrong": (5000, 0.0, -96.8), "10 wrong": (5000, 2.0, -116.5),
-          "32 wrong": (2000, 14.0, -58.9), "97 wrong": (10000, 31.1, -67.6)}  # fmt: skip
-CURVES = {"glass": (10000, 27.0, -222.7), "pendigits": (2000, 1.8, -10.2), "optdigits": (10000, 2.3, -34.7),
-          "isolet": (10000, 3.5, -10.6)}  # fmt: skip
-FIGURE8 = {"glass": (27.4, 4.0), "vowel": (9.5, 0.6), "satimage": (10.6, 0.5), "mnist": (9.3, 0.3),
-           "pendigits": (1.2, 0.1), "segment": (3.3, 0.7)}  # similarities; stumps, one-point below  # fmt: skip
+SPIRAL = {
+    "4/5": (1000, 1.8, -22.5),
+    "3/5": (2000, 1.2, -44.2),
+    "2/5": (1000, 5.4, -22.7),
+    "1/5": (1000, 3.6, -15.0),
+    "all": (1000, 0.0, -20.6),
+    "4 wrong": (5000, 0.0, -96.8),
+    "10 wrong": (5000, 2.0, -116.5),
+    "32 wrong": (2000, 14.0, -58.9),
+    "97 wrong": (10000, 31.1, -67.6),
+}
+CURVES = {
+    "glass": (10000, 27.0, -222.7),
+    "pendigits": (2000, 1.8, -10.2),
+    "optdigits": (10000, 2.3, -34.7),
+    "isolet": (10000, 3.5, -10.6),
+}
+FIGURE8 = {
+    "glass": (27.4, 4.0),
+    "vowel": (9.5, 0.6),
+    "satimage": (10.6, 0.5),
+    "mnist": (9.3, 0.3),
+    "pendigits": (1.2, 0.1),
+    "segment": (3.3, 0.7),
+}  # similarities; stumps, one-point below
 STUMPS8 = {"glass": 30.4, "vowel": 17.4, "satimage": 10.7, "mnist": 10.5, "pendigits": 3.2, "segment": 4.6}
 ONE8 = {"glass": 35.9, "vowel": 62.3, "satimage": 52.3, "mnist": 87.1, "pendigits": 32.8, "segment": 69.7}
 # similarities, best of four networks, support vector machine
-FIGURE9 = {"glass": (26.9, 38.1, 46.2), "shuttle": (0.07, 0.768, 0.14), "vowel": (30.0, 46.9, 44.7),
-           "pendigits": (2.0, 3.49, 2.0), "letter": (8.26, 12.1, 2.5), "satimage": (7.62, 11.2, 8.39),
-           "optdigits": (2.58, 3.72, 5.04), "isolet": (3.9, 5.54, 14.2), "mnist": (1.91, 1.79, 4.23)}  # fmt: skip
+FIGURE9 = {
+    "glass": (26.9, 38.1, 46.2),
+    "shuttle": (0.07, 0.768, 0.14),
+    "vowel": (30.0, 46.9, 44.7),
+    "pendigits": (2.0, 3.49, 2.0),
+    "letter": (8.26, 12.1, 2.5),
+    "satimage": (7.62, 11.2, 8.39),
+    "optdigits": (2.58, 3.72, 5.04),
+    "isolet": (3.9, 5.54, 14.2),
+    "mnist": (1.91, 1.79, 4.23),
+}
 MOST_ROUNDS, QUICK_ROUNDS = 60_000, 50
 MANY, FEW = 20_000, 10_000  # training rows from which on a support vector machine is chosen by so many of them
 LEAST = 1e-307  # smaller losses are counted as this, or not at all
@@ -72,8 +98,11 @@ def measured(model: Any, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_tes
     error = 100 * float(np.mean(model.predict(X_test) != y_test))
     row = {"error": error, "seconds": fitted - start, "predict_seconds": time.perf_counter() - fitted}
     if isinstance(model, REBELClassifier | LocalizedSimilaritiesClassifier):
-        row |= {"rounds": model.n_iter_, "log10_loss": float(np.log10(max(model.train_loss_[-1], LEAST))),
-                "train_error": 100 * float(model.train_risk_[-1])}  # fmt: skip
+        row |= {
+            "rounds": model.n_iter_,
+            "log10_loss": float(np.log10(max(model.train_loss_[-1], LEAST))),
+            "train_error": 100 * float(model.train_risk_[-1]),
+        }
     return row
 
 
@@ -114,13 +143,18 @@ def rise(model: LocalizedSimilaritiesClassifier, X_test: np.ndarray, y_test: np.
     late = model.train_loss_[len(errors) // 10 :]
     late = np.log10(late[late > LEAST])
     straight = float(np.corrcoef(np.arange(len(late)), late)[0, 1] ** 2) if len(late) > 2 else 1.0
-    return {"least_error": float(errors.min()), "largest_late_error": float(errors[done:].max()),
-            "zero_round": done + 1, "straightness": straight}  # fmt: skip
+    return {
+        "least_error": float(errors.min()),
+        "largest_late_error": float(errors[done:].max()),
+        "zero_round": done + 1,
+        "straightness": straight,
+    }
 
 
 def curves(options: dict[str, Any], sets: list[str]) -> Iterator[Trial]:
     """Figures 6 and 7."""
     for name in sets:
+
         def trial(name: str = name) -> dict[str, Any]:
             X, y, X_test, y_test = split9(name, 0)
             model = similarity(n_estimators=CURVES[name][0], **options)
@@ -147,8 +181,15 @@ def figure7(options: dict[str, Any], sets: list[str]) -> None:
         ax.plot(rounds, by_edges, "--", color="#1A1A1A", label="proven by the edges")
         ax.plot(rounds, loss, color="#0072B2", label="training loss")
         ax.set(title=f"{name} (d = {X.shape[1]}, K = {K}, n = {n})", xlabel="Round", ylabel="log10")
-        rows.append({"data": name, "rounds": model.n_iter_, "log10_loss": loss[-1], "log10_by_edges": by_edges[-1],
-                     "log10_before": before[-1]})  # fmt: skip
+        rows.append(
+            {
+                "data": name,
+                "rounds": model.n_iter_,
+                "log10_loss": loss[-1],
+                "log10_by_edges": by_edges[-1],
+                "log10_before": before[-1],
+            }
+        )
         show(rows[-1:])
     axes[0, 0].legend(frameon=False)
     figure.savefig(results() / f"{SUMMARY}_bound.png", dpi=110)
@@ -169,6 +210,7 @@ def figure8(options: dict[str, Any], sets: list[str], methods: list[str], seeds:
     for name in sets:
         for method in methods or list(made):
             for seed in seeds:
+
                 def trial(name: str = name, method: str = method, seed: int = seed) -> dict[str, Any]:
                     data = load(name)
                     order = np.random.default_rng(seed).permutation(len(data.y))
@@ -193,8 +235,9 @@ def chosen(options: dict[str, Any], X: np.ndarray, y: np.ndarray, *test: np.ndar
     """Responses and scaling of fewest mistakes on a quarter of the training rows, then a fit on all of them."""
     counts = np.bincount(y)
     single = counts[y] < 2  # of a class of one row; that is always trained on
-    part, held, y_part, y_held = train_test_split(X[~single], y[~single], test_size=0.25, random_state=0,
-                                                  stratify=y[~single] if len(y) > 500 else None)  # fmt: skip
+    part, held, y_part, y_held = train_test_split(
+        X[~single], y[~single], test_size=0.25, random_state=0, stratify=y[~single] if len(y) > 500 else None
+    )
     part, y_part = np.concatenate([part, X[single]]), np.concatenate([y_part, y[single]])
     names, codes = np.unique(y_part, return_inverse=True)  # a class may be held out altogether
 
@@ -214,6 +257,7 @@ def figure9(options: dict[str, Any], sets: list[str], methods: list[str], seeds:
     for name in sets:
         for seed in seeds if load(name).training is None else range(1):
             for method in methods or ["similarity", "svm", "network"]:
+
                 def trial(name: str = name, method: str = method, seed: int = seed) -> dict[str, Any]:
                     data = split9(name, seed)
                     if method in ("similarity", "sign"):
@@ -229,8 +273,11 @@ def figure9(options: dict[str, Any], sets: list[str], methods: list[str], seeds:
 
 def machines(X: np.ndarray) -> list[Any]:
     """SVC on a 5 x 6 grid: C = 1 to 10^4 and gamma = 10^-3 to 10^2 over d, features standardised."""
-    return [make_pipeline(StandardScaler(), SVC(C=10.0**c, gamma=10.0**g / X.shape[1], cache_size=1000))
-            for c in range(5) for g in range(-3, 3)]  # fmt: skip
+    return [
+        make_pipeline(StandardScaler(), SVC(C=10.0**c, gamma=10.0**g / X.shape[1], cache_size=1000))
+        for c in range(5)
+        for g in range(-3, 3)
+    ]
 
 
 def best_machine(X: np.ndarray, y: np.ndarray, *test: np.ndarray) -> dict[str, Any]:
@@ -249,8 +296,10 @@ def best_network(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.nd
     garbled line. Single precision, as usual for networks.
     """
     d, K = X.shape[1], len(np.unique(y))
-    models = [make_pipeline(StandardScaler(), MLPClassifier(hidden, max_iter=300, random_state=0))
-              for hidden in ((4 * d,), (4 * K,), (2 * d, 4 * K), (4 * K, 2 * K))]  # fmt: skip
+    models = [
+        make_pipeline(StandardScaler(), MLPClassifier(hidden, max_iter=300, random_state=0))
+        for hidden in ((4 * d,), (4 * K,), (2 * d, 4 * K), (4 * K, 2 * K))
+    ]
     return best_of(models, (X.astype(np.float32), y, X_test.astype(np.float32), y_test))
 
 
@@ -279,8 +328,24 @@ def best_of(models: list[Any], data: Any) -> dict[str, Any]:
 
 
 # -- results -------------------------------------------------------------------------------------------------------
-COLUMNS = ("figure", "data", "method", "seed", "options", "chosen", "error", "rounds", "log10_loss", "train_error",
-           "least_error", "largest_late_error", "zero_round", "straightness", "seconds", "predict_seconds")  # fmt: skip
+COLUMNS = (
+    "figure",
+    "data",
+    "method",
+    "seed",
+    "options",
+    "chosen",
+    "error",
+    "rounds",
+    "log10_loss",
+    "train_error",
+    "least_error",
+    "largest_late_error",
+    "zero_round",
+    "straightness",
+    "seconds",
+    "predict_seconds",
+)
 
 
 def paper(figure: str, data: str, method: str) -> tuple[float, float]:
@@ -311,13 +376,32 @@ def summary(rows: list[dict[str, str]]) -> list[dict[str, Any]]:
             values = [float(row[name]) for row in mine if row[name] != ""]
             return float(np.mean(values)) if values else float("nan")
 
-        table.append({
-            "figure": key[0], "data": key[1], "method": key[2], "options": key[3], "fits": len(mine),
-            "error": errors.mean(), "deviation": errors.std(ddof=1) if len(errors) > 1 else 0.0, "paper_error": theirs,
-            "paper_deviation": spread,
-            **{name: mean(name) for name in ("rounds", "log10_loss", "train_error", "least_error", "largest_late_error",
-                                             "straightness", "seconds", "predict_seconds")},
-        })  # fmt: skip
+        table.append(
+            {
+                "figure": key[0],
+                "data": key[1],
+                "method": key[2],
+                "options": key[3],
+                "fits": len(mine),
+                "error": errors.mean(),
+                "deviation": errors.std(ddof=1) if len(errors) > 1 else 0.0,
+                "paper_error": theirs,
+                "paper_deviation": spread,
+                **{
+                    name: mean(name)
+                    for name in (
+                        "rounds",
+                        "log10_loss",
+                        "train_error",
+                        "least_error",
+                        "largest_late_error",
+                        "straightness",
+                        "seconds",
+                        "predict_seconds",
+                    )
+                },
+            }
+        )
     return sorted(table, key=lambda row: (row["figure"], row["data"], row["method"]))
 
 
@@ -338,8 +422,11 @@ def main() -> None:
     if arguments.figure == "rounds":
         rounds()
         return
-    common: dict[str, Any] = {"n_jobs": arguments.jobs, "n_candidates": arguments.candidates,
-                              "n_neighbors": arguments.neighbors}  # fmt: skip
+    common: dict[str, Any] = {
+        "n_jobs": arguments.jobs,
+        "n_candidates": arguments.candidates,
+        "n_neighbors": arguments.neighbors,
+    }
     if arguments.figure == "7":
         figure7(common, arguments.sets or ["glass", "pendigits"])
         return
@@ -347,10 +434,11 @@ def main() -> None:
     known = {"curves": CURVES, "8": FIGURE8, "9": FIGURE9}.get(arguments.figure, {})
     sets = arguments.sets or [name for name in known if name != "mnist"]
     trials = {
-        "spiral": lambda: spirals(common, seeds), "curves": lambda: curves(common, sets),
+        "spiral": lambda: spirals(common, seeds),
+        "curves": lambda: curves(common, sets),
         "8": lambda: figure8(common, sets, arguments.methods, seeds),
         "9": lambda: figure9(common, sets, arguments.methods, seeds),
-    }[arguments.figure]()  # fmt: skip
+    }[arguments.figure]()
     told = f"candidates={arguments.candidates or 'all'}"
     told += f" neighbors={arguments.neighbors}" if arguments.neighbors else ""
     rows = kept(TRIALS)

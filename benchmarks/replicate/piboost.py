@@ -32,14 +32,37 @@ from minrisk.comparison.statistics import friedman_test, nemenyi_test, signed_ra
 from minrisk.inspection import CriticalDifferenceDisplay
 
 ROUNDS = {  # of PIBoost(1) and PIBoost(2), Table 2
-    "vehicle": (70, 40), "waveform": (40, 40), "vowel": (120, 20), "segment": (80, 20), "car": (70, 40),
-    "page_blocks": (120, 40), "satimage": (80, 20), "optdigits": (110, 20), "mfeat": (110, 20), "cnae9": (100, 20),
-    "pendigits": (110, 20), "nursery": (120, 40), "isolet": (135, 10), "chess": (95, 10),
-}  # fmt: skip
+    "vehicle": (70, 40),
+    "waveform": (40, 40),
+    "vowel": (120, 20),
+    "segment": (80, 20),
+    "car": (70, 40),
+    "page_blocks": (120, 40),
+    "satimage": (80, 20),
+    "optdigits": (110, 20),
+    "mfeat": (110, 20),
+    "cnae9": (100, 20),
+    "pendigits": (110, 20),
+    "nursery": (120, 40),
+    "isolet": (135, 10),
+    "chess": (95, 10),
+}
 LEARNERS = {  # in all, Table 2: rounds of AdaBoost.MH and SAMME, which fit one a round; satimage's are 7 classes'
-    "vehicle": 280, "waveform": 120, "vowel": 1320, "segment": 560, "car": 280, "page_blocks": 600, "satimage": 560,
-    "optdigits": 1100, "mfeat": 1100, "cnae9": 900, "pendigits": 1100, "nursery": 600, "isolet": 3510, "chess": 1710,
-}  # fmt: skip
+    "vehicle": 280,
+    "waveform": 120,
+    "vowel": 1320,
+    "segment": 560,
+    "car": 280,
+    "page_blocks": 600,
+    "satimage": 560,
+    "optdigits": 1100,
+    "mfeat": 1100,
+    "cnae9": 900,
+    "pendigits": 1100,
+    "nursery": 600,
+    "isolet": 3510,
+    "chess": 1710,
+}
 METHODS = ("singles", "pairs")
 OTHERS = ("GentleBoost", "AdaBoost.MH", "SAMME")
 VARIANTS = {"AdaBoost.MH, signs": "AdaBoost.MH", "PIBoost(2), all rows": "PIBoost(2)"}  # and what they stand beside
@@ -60,26 +83,46 @@ PAPER = {  # Table 3, errors in percent and their deviation over the folds, in t
     "vowel": ((28.18, 3.22), (35.25, 3.24), (6.67, 1.14), (6.46, 1.83), (6.06, 1.60)),
     "waveform": ((16.18, 0.75), (18.10, 0.72), (17.10, 1.09), (15.32, 0.44), (15.32, 0.44)),
 }
-TABLE_4 = (("PIBoost(2)", "GentleBoost"), ("PIBoost(2)", "AdaBoost.MH"), ("PIBoost(2)", "SAMME"),
-           ("PIBoost(2)", "PIBoost(1)"), ("PIBoost(1)", "GentleBoost"), ("PIBoost(1)", "AdaBoost.MH"),
-           ("PIBoost(1)", "SAMME"))  # fmt: skip
+TABLE_4 = (
+    ("PIBoost(2)", "GentleBoost"),
+    ("PIBoost(2)", "AdaBoost.MH"),
+    ("PIBoost(2)", "SAMME"),
+    ("PIBoost(2)", "PIBoost(1)"),
+    ("PIBoost(1)", "GentleBoost"),
+    ("PIBoost(1)", "AdaBoost.MH"),
+    ("PIBoost(1)", "SAMME"),
+)
 FOLDS = 5
 FEWER = {  # rounds at most, where Table 2's take an hour and more in one thread
-    ("mfeat", "AdaBoost.MH"): 300, ("mfeat", "SAMME"): 300, ("isolet", "AdaBoost.MH"): 300, ("isolet", "SAMME"): 300,
+    ("mfeat", "AdaBoost.MH"): 300,
+    ("mfeat", "SAMME"): 300,
+    ("isolet", "AdaBoost.MH"): 300,
+    ("isolet", "SAMME"): 300,
     ("isolet", "GentleBoost"): 40,
-}  # fmt: skip
+}
 FEWER_FOLDS = {("isolet", method): 1 for method in OTHERS}
 CURVES, MARKS = "piboost_curves", 24  # points of a curve, evenly on a logarithmic scale
 COST_SETS = ("vehicle", "segment", "satimage", "vowel", "waveform", "page_blocks")
 COST_KINDS = ("symmetric", "normal", "ordinal", "lognormal")
 MEMORY_ROUNDS = 3
-SPEED_COLUMNS = ("weak_learner", "draw", "rows", "chains", "seconds_of_a_round", "above_input_MB",
-                 "beside_bins_over_three_doubles")  # fmt: skip
+SPEED_COLUMNS = (
+    "weak_learner",
+    "draw",
+    "rows",
+    "chains",
+    "seconds_of_a_round",
+    "above_input_MB",
+    "beside_bins_over_three_doubles",
+)
 READINGS = {  # options of PIBoostClassifier: depths that stand in the place of "more than M / K rows", a tenth drawn
-    "a tenth, more than M / K": {}, "a tenth, depth 2": {"max_depth": 2}, "a tenth, depth 4": {"max_depth": 4},
-    "a tenth, depth 6": {"max_depth": 6}, "a tenth, depth 8": {"max_depth": 8}, "a tenth, depth 12": {"max_depth": 12},
+    "a tenth, more than M / K": {},
+    "a tenth, depth 2": {"max_depth": 2},
+    "a tenth, depth 4": {"max_depth": 4},
+    "a tenth, depth 6": {"max_depth": 6},
+    "a tenth, depth 8": {"max_depth": 8},
+    "a tenth, depth 12": {"max_depth": 12},
     "all rows, more than M / K of a tenth": None,  # M = 0.1 N is the bound's alone; scikit-learn's trees
-}  # fmt: skip
+}
 READ_SETS = ("chess", "pendigits")
 
 
@@ -117,11 +160,21 @@ def fold_curve(name: str, method: str, fold: int, n_jobs: int) -> dict[str, str]
     stages = stages or [100.0 * float(np.mean(model.predict(data.X[test]) != data.y[test]))]
     at = np.unique(np.geomspace(1, len(stages), MARKS).round().astype(int))
     a_round = getattr(model, "separators_", None)
-    keep(CURVES, {**names, "rounds": len(stages),
-                  "learners_a_round": len(a_round) if a_round is not None
-                  else data.n_classes if method == "GentleBoost" else 1,
-                  "marks": ";".join(map(str, at)), "errors": ";".join(f"{stages[t - 1]:.6g}" for t in at),
-                  "seconds": time.process_time() - begun})  # fmt: skip
+    keep(
+        CURVES,
+        {
+            **names,
+            "rounds": len(stages),
+            "learners_a_round": len(a_round)
+            if a_round is not None
+            else data.n_classes
+            if method == "GentleBoost"
+            else 1,
+            "marks": ";".join(map(str, at)),
+            "errors": ";".join(f"{stages[t - 1]:.6g}" for t in at),
+            "seconds": time.process_time() - begun,
+        },
+    )
     return kept(CURVES)[-1]
 
 
@@ -132,8 +185,11 @@ def numbers(text: str) -> np.ndarray:
 def fold_errors(name: str, method: str, n_jobs: int) -> tuple[np.ndarray, list[int], float]:
     """Errors in percent and rounds made, of each fold, and the processor seconds of all."""
     rows = [fold_curve(name, method, fold, n_jobs) for fold in range(FEWER_FOLDS.get((name, method), FOLDS))]
-    return (np.array([numbers(row["errors"])[-1] for row in rows]), [int(row["rounds"]) for row in rows],
-            sum(float(row["seconds"]) for row in rows))  # fmt: skip
+    return (
+        np.array([numbers(row["errors"])[-1] for row in rows]),
+        [int(row["rounds"]) for row in rows],
+        sum(float(row["seconds"]) for row in rows),
+    )
 
 
 def deviation(found: np.ndarray) -> float:
@@ -156,11 +212,20 @@ def table_3(names: Sequence[str], n_jobs: int) -> None:
                 continue
             found, _, seconds = fold_errors(name, method, n_jobs)
             mean, std = PAPER[name][3 + number]
-            keep("piboost_uci", {
-                "data": name, "separators": method, "rounds": ROUNDS[name][number], "error": float(found.mean()),
-                "std": deviation(found), "paper_error": mean, "paper_std": std,
-                "verdict": verdict(found, mean, std), "processor_seconds": seconds,
-            })  # fmt: skip
+            keep(
+                "piboost_uci",
+                {
+                    "data": name,
+                    "separators": method,
+                    "rounds": ROUNDS[name][number],
+                    "error": float(found.mean()),
+                    "std": deviation(found),
+                    "paper_error": mean,
+                    "paper_std": std,
+                    "verdict": verdict(found, mean, std),
+                    "processor_seconds": seconds,
+                },
+            )
 
 
 def columns_of_others(names: Sequence[str], methods: Sequence[str], n_jobs: int) -> None:
@@ -172,12 +237,23 @@ def columns_of_others(names: Sequence[str], methods: Sequence[str], n_jobs: int)
                 continue
             found, rounds, seconds = fold_errors(name, method, n_jobs)
             mean, std = PAPER[name][COLUMNS.index(VARIANTS.get(method, method))]
-            keep("piboost_others", {
-                "data": name, "method": method, "folds": len(found), "rounds": max(rounds), "least_rounds": min(rounds),
-                "max_depth": other(name, method, 0).max_depth or "", "error": float(found.mean()),
-                "std": deviation(found), "paper_error": mean, "paper_std": std,
-                "verdict": verdict(found, mean, std), "processor_seconds": seconds,
-            })  # fmt: skip
+            keep(
+                "piboost_others",
+                {
+                    "data": name,
+                    "method": method,
+                    "folds": len(found),
+                    "rounds": max(rounds),
+                    "least_rounds": min(rounds),
+                    "max_depth": other(name, method, 0).max_depth or "",
+                    "error": float(found.mean()),
+                    "std": deviation(found),
+                    "paper_error": mean,
+                    "paper_std": std,
+                    "verdict": verdict(found, mean, std),
+                    "processor_seconds": seconds,
+                },
+            )
 
 
 def ours() -> dict[tuple[str, str], float]:
@@ -206,9 +282,11 @@ def tests() -> list[dict[str, Any]]:
             line |= {"ours": signed_rank(*pairs)[1], "sets": len(names)}
         lines.append(line)
     whole = [name for name in PAPER if all((name, column) in found for column in COLUMNS)]
-    tables = {"printed": [[cell[0] for cell in row] for row in PAPER.values()],
-              "printed_of_these": [[cell[0] for cell in PAPER[name]] for name in whole],
-              "ours": [[found[name, column] for column in COLUMNS] for name in whole]}  # fmt: skip
+    tables = {
+        "printed": [[cell[0] for cell in row] for row in PAPER.values()],
+        "printed_of_these": [[cell[0] for cell in PAPER[name]] for name in whole],
+        "ours": [[found[name, column] for column in COLUMNS] for name in whole],
+    }
     figures = {kind: of_ranks(table) for kind, table in tables.items() if len(table) > 1}
     for test in figures["printed"]:
         lines.append({"test": test, "sets": len(whole) or "", **{kind: figures[kind][test] for kind in figures}})
@@ -218,8 +296,10 @@ def tests() -> list[dict[str, Any]]:
 def of_ranks(table: list[list[float]]) -> dict[str, float]:
     """Friedman's p, mean ranks, and how far apart they must be by Nemenyi's test."""
     friedman = friedman_test(table)
-    levels = {f"Nemenyi, critical difference at {alpha}": nemenyi_test(table, alpha).critical_difference
-              for alpha in (0.05, 0.1)}  # fmt: skip
+    levels = {
+        f"Nemenyi, critical difference at {alpha}": nemenyi_test(table, alpha).critical_difference
+        for alpha in (0.05, 0.1)
+    }
     p_values = nemenyi_test(table).p_values[COLUMNS.index("PIBoost(2)")]
     return {
         "Friedman p": friedman.p_value,
@@ -257,8 +337,13 @@ def draw_curves() -> None:
             if mine:  # folds may end after different rounds: each is drawn as flat after its end
                 marks = max((numbers(row["marks"]) for row in mine), key=lambda marks: float(marks[-1]))
                 errors = [np.interp(marks, numbers(row["marks"]), numbers(row["errors"])) for row in mine]
-                axis.semilogx(marks * int(mine[0]["learners_a_round"]), np.mean(errors, axis=0), color=f"C{number}",
-                              lw=1.4, label=called)
+                axis.semilogx(
+                    marks * int(mine[0]["learners_a_round"]),
+                    np.mean(errors, axis=0),
+                    color=f"C{number}",
+                    lw=1.4,
+                    label=called,
+                )
                 folds.add(len(mine))
         axis.set_title(f"{name} (folds: {' or '.join(map(str, sorted(folds)))})", fontsize=9)
         axis.grid(alpha=0.3)
@@ -278,8 +363,10 @@ def draw_ranks() -> None:
 
     found = ours()
     whole = [name for name in PAPER if all((name, column) in found for column in COLUMNS)]
-    tables = {"ours": [[found[name, column] for column in COLUMNS] for name in whole],
-              "printed": [[cell[0] for cell in row] for row in PAPER.values()]}  # fmt: skip
+    tables = {
+        "ours": [[found[name, column] for column in COLUMNS] for name in whole],
+        "printed": [[cell[0] for cell in row] for row in PAPER.values()],
+    }
     for kind, table in tables.items():
         if len(table) > 1:
             test = nemenyi_test(table, 0.05)
@@ -306,8 +393,16 @@ def of_costs(quick: bool) -> None:
                     model = PIBoostClassifier(cost, n_estimators=2 if quick else 30, draw=0.1, random_state=seed)
                     decided = model.fit(data.X[fit], data.y[fit]).predict(data.X[test])
                     means.append(mean_cost(table, data.y[test], np.asarray(decided)))
-                keep("piboost_costs", {"data": name, "costs": kind, "seed": seed, "mean_cost_with": means[0],
-                                       "mean_cost_without": means[1]})  # fmt: skip
+                keep(
+                    "piboost_costs",
+                    {
+                        "data": name,
+                        "costs": kind,
+                        "seed": seed,
+                        "mean_cost_with": means[0],
+                        "mean_cost_without": means[1],
+                    },
+                )
 
 
 def ratios_of_costs() -> list[dict[str, Any]]:
@@ -316,13 +411,23 @@ def ratios_of_costs() -> list[dict[str, Any]]:
     figures = []
     groups = [("costs", kind) for kind in COST_KINDS] + [("data", name) for name in COST_SETS] + [("all", "")]
     for column, value in groups:
-        pairs = [(float(line["mean_cost_with"]), float(line["mean_cost_without"])) for line in lines
-                 if column == "all" or line[column] == value]  # fmt: skip
+        pairs = [
+            (float(line["mean_cost_with"]), float(line["mean_cost_without"]))
+            for line in lines
+            if column == "all" or line[column] == value
+        ]
         logs = np.array([math.log(a / b) for a, b in pairs if a > 0 and b > 0])
         if len(logs) == 0:
             continue
-        figures.append({"of": value or "all", "ratio": float(np.exp(logs.mean())), "lower": int((logs < 0).sum()),
-                        "fits": len(logs), "signed_rank_p": signed_rank(logs, np.zeros(len(logs)))[1]})  # fmt: skip
+        figures.append(
+            {
+                "of": value or "all",
+                "ratio": float(np.exp(logs.mean())),
+                "lower": int((logs < 0).sum()),
+                "fits": len(logs),
+                "signed_rank_p": signed_rank(logs, np.zeros(len(logs)))[1],
+            }
+        )
     return figures
 
 
@@ -342,8 +447,16 @@ def readings(names: Sequence[str]) -> None:
             model = PIBoostClassifier(separators="singles", n_estimators=n_rounds, random_state=0)
             model.set_params(**{"draw": 0.1, **options}).fit(data.X[fit], data.y[fit])
             error = 100.0 * float(np.mean(model.predict(data.X[test]) != data.y[test]))
-            keep("piboost_readings", {"data": name, "trees": trees, "rounds": n_rounds, "error_of_first_fold": error,
-                                      "paper_error": PAPER[name][3][0]})  # fmt: skip
+            keep(
+                "piboost_readings",
+                {
+                    "data": name,
+                    "trees": trees,
+                    "rounds": n_rounds,
+                    "error_of_first_fold": error,
+                    "paper_error": PAPER[name][3][0],
+                },
+            )
 
 
 def of_speed(quick: bool) -> None:
@@ -363,11 +476,19 @@ def of_speed(quick: bool) -> None:
                 spent[n_rounds] = time.process_time() - begun
             if turn:
                 found.append((spent[many] - spent[few]) / (many - few))
-        keep("piboost_speed", {
-            "weak_learner": learner, "draw": draw or "", "rows": len(data.y), "chains": len(model.separators_),
-            "seconds_of_a_round": float(np.median(found)), "least": min(found), "most": max(found),
-            **memory_of(learner, quick),
-        })  # fmt: skip
+        keep(
+            "piboost_speed",
+            {
+                "weak_learner": learner,
+                "draw": draw or "",
+                "rows": len(data.y),
+                "chains": len(model.separators_),
+                "seconds_of_a_round": float(np.median(found)),
+                "least": min(found),
+                "most": max(found),
+                **memory_of(learner, quick),
+            },
+        )
 
 
 def memory_of(learner: str, quick: bool) -> dict[str, Any]:
@@ -381,8 +502,13 @@ def memory_of(learner: str, quick: bool) -> dict[str, Any]:
 def peak(learner: str) -> dict[str, Any]:
     """Peak of the resident set during a fit on isolet, less that before it and the bins, beside 3 n |G| doubles."""
     data = load("isolet")
-    model = PIBoostClassifier(n_estimators=MEMORY_ROUNDS, weak_learner=learner, draw=0.1 if learner == "tree" else None,
-                              random_state=0, n_jobs=1)  # fmt: skip
+    model = PIBoostClassifier(
+        n_estimators=MEMORY_ROUNDS,
+        weak_learner=learner,
+        draw=0.1 if learner == "tree" else None,
+        random_state=0,
+        n_jobs=1,
+    )
     few = np.concatenate([np.flatnonzero(data.y == k)[:5] for k in np.unique(data.y)])
     model.fit(data.X[few], data.y[few])  # kernels are loaded
     gc.collect()
@@ -390,16 +516,23 @@ def peak(learner: str) -> dict[str, Any]:
     before = resident("VmRSS")
     model.fit(data.X, data.y)
     above, bins = resident("VmHWM") - before, data.X.size
-    return {"above_input_MB": above / 1e6, "bins_MB": bins / 1e6,
-            "three_doubles_MB": 24 * len(data.y) * len(model.separators_) / 1e6,
-            "beside_bins_over_three_doubles": (above - bins) / (24 * len(data.y) * len(model.separators_))}  # fmt: skip
+    return {
+        "above_input_MB": above / 1e6,
+        "bins_MB": bins / 1e6,
+        "three_doubles_MB": 24 * len(data.y) * len(model.separators_) / 1e6,
+        "beside_bins_over_three_doubles": (above - bins) / (24 * len(data.y) * len(model.separators_)),
+    }
 
 
 def main() -> None:
     options = parser(__doc__, "two rounds on a few rows of two sets, costs on one, memory and rounds of isolet's")
     options.add_argument("--sets", nargs="*", default=list(ROUNDS), choices=list(ROUNDS))
-    options.add_argument("--others", nargs="*", choices=(*OTHERS, *VARIANTS),
-                         help="run these columns or variants, the columns if none is named")
+    options.add_argument(
+        "--others",
+        nargs="*",
+        choices=(*OTHERS, *VARIANTS),
+        help="run these columns or variants, the columns if none is named",
+    )
     options.add_argument("--costs", action="store_true", help="compare training with costs and without")
     options.add_argument("--speed", action="store_true", help="time rounds and measure memory")
     options.add_argument("--readings", action="store_true", help="try other sizes of trees")
@@ -408,8 +541,7 @@ def main() -> None:
     options.add_argument("--memory-of", choices=("stump", "tree"), help="of one learner, in this process, as JSON")
     arguments = options.parse_args()
     quick, sets = arguments.quick, arguments.sets[: 2 if arguments.quick else None]
-    asked = (arguments.costs or arguments.speed or arguments.readings or arguments.curves
-             or arguments.others is not None)  # fmt: skip
+    asked = arguments.costs or arguments.speed or arguments.readings or arguments.curves or arguments.others is not None
     if arguments.memory_of:
         print(json.dumps(peak(arguments.memory_of)))
         return

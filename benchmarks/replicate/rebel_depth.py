@@ -20,21 +20,28 @@ def row_of(name: str, kind: str, offset: str, depth: int, rounds: int, jobs: int
     X, y, X_test, y_test = load(name).official()
     table = costs(kind, int(y.max()) + 1, seed=1)
     X_fit, X_choose, y_fit, y_choose = train_test_split(X, y, test_size=0.25, random_state=0, stratify=y)
-    model = REBELClassifier(None if kind == "0/1" else table, n_estimators=rounds, max_depth=depth, offset=offset,
-                            n_jobs=jobs).fit(X_fit, y_fit)
+    model = REBELClassifier(
+        None if kind == "0/1" else table, n_estimators=rounds, max_depth=depth, offset=offset, n_jobs=jobs
+    ).fit(X_fit, y_fit)
 
     def line(method: str, judged_by: str, decide: Any) -> dict[str, Any]:
         matrix = costs(judged_by, int(y.max()) + 1, seed=1)
-        staged = [mean_cost(matrix, y_choose, decide(scores, matrix))
-                  for scores in model.model_.staged_scores(X_choose)]
+        staged = [
+            mean_cost(matrix, y_choose, decide(scores, matrix)) for scores in model.model_.staged_scores(X_choose)
+        ]
         best = int(np.argmin(staged)) + 1
         cost = mean_cost(matrix, y_test, decide(model.model_[:best].scores(X_test), matrix))
         return {"data": name, "costs": judged_by, "method": method, "depth": depth, "rounds": best, "test_cost": cost}
 
     made = [line("REBEL" if kind == "0/1" else f"REBEL {offset}", kind, lambda scores, _: scores.argmax(axis=1))]
     if kind == "0/1":
-        made.append(line("0/1 + posterior", "normal",
-                         lambda scores, matrix: least_expected(model.model_.probabilities(scores), matrix)))
+        made.append(
+            line(
+                "0/1 + posterior",
+                "normal",
+                lambda scores, matrix: least_expected(model.model_.probabilities(scores), matrix),
+            )
+        )
     return made
 
 

@@ -33,10 +33,15 @@ def tables() -> dict[str, np.ndarray]:
 
 def counted(name: str, cost: np.ndarray, y: np.ndarray, decided: np.ndarray, of: str) -> dict[str, Any]:
     """Shares of what the caption tells of, in percent."""
-    return {"costs": name, "rows": of, "error": 100 * np.mean(decided != y),
-            "wrong_among_decided_red": 100 * np.mean(y[decided == RED] != RED),
-            "missed_red": 100 * np.mean(decided[y == RED] != RED),
-            "missed_green": 100 * np.mean(decided[y == GREEN] != GREEN), "mean_cost": mean_cost(cost, y, decided)}
+    return {
+        "costs": name,
+        "rows": of,
+        "error": 100 * np.mean(decided != y),
+        "wrong_among_decided_red": 100 * np.mean(y[decided == RED] != RED),
+        "missed_red": 100 * np.mean(decided[y == RED] != RED),
+        "missed_green": 100 * np.mean(decided[y == GREEN] != GREEN),
+        "mean_cost": mean_cost(cost, y, decided),
+    }
 
 
 def along(corners: list[tuple[float, float]], n: int = 600) -> tuple[np.ndarray, np.ndarray]:
@@ -127,8 +132,10 @@ def main() -> None:
     save("rebel_pictures", rows)
     figure_7(X, y, models, results() / "rebel_costs.png")
     equal = 1.0 - np.eye(3)
-    kinds = {"100 stumps": trained(X, y, equal, jobs, weak_learner="stump"),
-             "100 trees of depth 2": trained(X, y, equal, jobs, max_depth=2)}
+    kinds = {
+        "100 stumps": trained(X, y, equal, jobs, weak_learner="stump"),
+        "100 trees of depth 2": trained(X, y, equal, jobs, max_depth=2),
+    }
     figure_8(X, y, kinds, results() / "rebel_scores.png")
 
 

@@ -106,8 +106,9 @@ def trials_on(number: int, spread: float, matrices: int, setting: str) -> list[d
         "softmax2": softmax(2.0 * scores),
         "isotonic": calibrated.predict_proba(X_test),
         "sigmoid": blind.predict_proba(X_test),
-        "samme": AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=100, random_state=0).fit(
-            X, y).predict_proba(X_test),
+        "samme": AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=100, random_state=0)
+        .fit(X, y)
+        .predict_proba(X_test),
         "true": clusters.posterior(X_test),
     }
     rows = []
@@ -134,13 +135,20 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 corrected = np.array([row[rule] for row in mine])
                 tied = np.isclose(trained, corrected, rtol=1e-9, atol=1e-12)
                 hard = corrected >= np.median(corrected)
-                table.append({
-                    "setting": setting, "offset": offset, "against": rule, "trials": len(mine),
-                    "trained_better": float(np.mean((trained < corrected) & ~tied)), "tied": float(tied.mean()),
-                    "trained_worse": float(np.mean((trained > corrected) & ~tied)),
-                    "trained_better_on_harder_half": float(np.mean((trained < corrected)[hard] & ~tied[hard])),
-                    "mean_cost_trained": float(trained.mean()), "mean_cost_against": float(corrected.mean()),
-                })
+                table.append(
+                    {
+                        "setting": setting,
+                        "offset": offset,
+                        "against": rule,
+                        "trials": len(mine),
+                        "trained_better": float(np.mean((trained < corrected) & ~tied)),
+                        "tied": float(tied.mean()),
+                        "trained_worse": float(np.mean((trained > corrected) & ~tied)),
+                        "trained_better_on_harder_half": float(np.mean((trained < corrected)[hard] & ~tied[hard])),
+                        "mean_cost_trained": float(trained.mean()),
+                        "mean_cost_against": float(corrected.mean()),
+                    }
+                )
     return table
 
 
@@ -166,8 +174,15 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
             axis.plot([0, limit], [0, limit], color="0.35", linewidth=0.8)
             for chosen, colour in ((better, "#0072b2"), (~better, "#d55e00")):
                 axis.scatter(corrected[chosen], trained[chosen], s=13, color=colour, alpha=0.65, linewidths=0)
-            axis.text(0.05 * limit, 0.95 * limit, f"trained on costs\nbetter in {100 * better.mean():.0f} %",
-                      ha="left", va="top", color="#0072b2", fontweight="bold")
+            axis.text(
+                0.05 * limit,
+                0.95 * limit,
+                f"trained on costs\nbetter in {100 * better.mean():.0f} %",
+                ha="left",
+                va="top",
+                color="#0072b2",
+                fontweight="bold",
+            )
             axis.set(xlim=(0, limit), ylim=(0, limit), aspect="equal", xticks=ticks, yticks=ticks)
             axis.tick_params(length=2)
     for axis, name in zip(axes[0], shown, strict=True):
@@ -185,8 +200,11 @@ def main() -> None:
     arguments = options.parse_args()
     sets, matrices = (2, 3) if arguments.quick else (10, 20)
     settings = tuple(SETTINGS) if arguments.setting == "both" else (arguments.setting,)
-    tasks = [(number, spread, matrices, setting) for setting in settings
-             for number, spread in enumerate(np.geomspace(*SPREADS, sets).tolist())]
+    tasks = [
+        (number, spread, matrices, setting)
+        for setting in settings
+        for number, spread in enumerate(np.geomspace(*SPREADS, sets).tolist())
+    ]
     done = Parallel(n_jobs=arguments.jobs)(delayed(trials_on)(*task) for task in tasks)
     rows = [row for made in done for row in made]
     table = summary(rows)

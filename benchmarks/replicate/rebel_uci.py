@@ -22,8 +22,14 @@ from minrisk import REBELClassifier
 from minrisk.algorithms.rebel import SIGN_SMOOTHING
 
 # RBL-Stump in Fig. 8 of the 2017 paper (equal to Fig. 4 of 2016): mean and standard deviation of the error in percent
-PUBLISHED = {"glass": (30.4, 5.4), "vowel": (17.4, 2.0), "satimage": (10.7, 0.9), "pendigits": (3.2, 0.4),
-             "segment": (4.6, 0.8), "mnist": (10.5, 0.5)}
+PUBLISHED = {
+    "glass": (30.4, 5.4),
+    "vowel": (17.4, 2.0),
+    "satimage": (10.7, 0.9),
+    "pendigits": (3.2, 0.4),
+    "segment": (4.6, 0.8),
+    "mnist": (10.5, 0.5),
+}
 BINNINGS = {"uniform": 201, "quantile": 256}
 PAPER: dict[str, Any] = {"binning": "uniform", "fit_intercept": False, "smoothing": 1e-6}
 DEFAULT = {name: REBELClassifier().get_params()[name] for name in PAPER} | {"smoothing": SIGN_SMOOTHING}
@@ -70,11 +76,18 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         mean, std = PUBLISHED[name]
         setting = dict(zip(ROLES["paper"], values, strict=True))
         role = next((role for role, special in ROLES.items() if special == setting), "")
-        table.append({
-            "data": name, **setting, "role": role, "splits": len(mine),
-            "rounds": float(np.mean([row["rounds"] for row in mine])), "paper_error": mean, "paper_std": std,
-            **beside(name, [row["error_percent"] for row in mine]),
-        })
+        table.append(
+            {
+                "data": name,
+                **setting,
+                "role": role,
+                "splits": len(mine),
+                "rounds": float(np.mean([row["rounds"] for row in mine])),
+                "paper_error": mean,
+                "paper_std": std,
+                **beside(name, [row["error_percent"] for row in mine]),
+            }
+        )
         if "refit_error_percent" in mine[0]:
             again = beside(name, [row["refit_error_percent"] for row in mine])
             table[-1] |= {f"refit_{key}": value for key, value in again.items()}
@@ -85,8 +98,11 @@ def beside(name: str, errors: list[float]) -> dict[str, Any]:
     """Mean and deviation, and how they are beside the paper's."""
     mean, std = PUBLISHED[name]
     excess = (float(np.mean(errors)) - mean) / std
-    return {"error": float(np.mean(errors)), "std": float(np.std(errors, ddof=1)) if len(errors) > 1 else 0.0,
-            "verdict": "better" if excess <= 0 else "within one std" if excess <= 1 else "worse"}
+    return {
+        "error": float(np.mean(errors)),
+        "std": float(np.std(errors, ddof=1)) if len(errors) > 1 else 0.0,
+        "verdict": "better" if excess <= 0 else "within one std" if excess <= 1 else "worse",
+    }
 
 
 def main() -> None:
@@ -104,12 +120,17 @@ def main() -> None:
         arguments.sets = arguments.sets[:2]
     splits = range(1 if arguments.quick else arguments.splits)
     small = [name for name in arguments.sets if name != "mnist"]
-    rows = list(Parallel(n_jobs=arguments.jobs)(
-        delayed(errors)(*task, 1, arguments.refit) for task in itertools.product(small, splits, settings)
-    ))
+    rows = list(
+        Parallel(n_jobs=arguments.jobs)(
+            delayed(errors)(*task, 1, arguments.refit) for task in itertools.product(small, splits, settings)
+        )
+    )
     if "mnist" in arguments.sets:
-        rows += [errors("mnist", seed, setting, arguments.jobs, arguments.refit)
-                 for seed in splits for setting in ROLES.values()]
+        rows += [
+            errors("mnist", seed, setting, arguments.jobs, arguments.refit)
+            for seed in splits
+            for setting in ROLES.values()
+        ]
     name = "rebel_uci_mnist" if arguments.sets == ["mnist"] else "rebel_uci"
     name += "_refit" if arguments.refit else ""
     table = summary(rows)

@@ -67,23 +67,69 @@ PARTS = ("usps_train", "vowel_train")  # the training part of a set, only when a
 SLOW = ("sector",)  # only when asked for
 ONE_FOLD = (("news", "gradboost"), ("isolet", "gradboost"))  # to choose nu by, for time
 MANY = ("news", "letter", "isolet")  # 524 287 learners and more in a round of AdaBoost.MO
-ROWS = {"usps": 100, "usps_train": 100, "pendigits": 100, "isolet": 100, "news": 50,
-        "letter": 50}  # per class in Table V; of others all
-UCI = ("dna", "svmguide2", "wine", "vehicle", "glass", "satimage", "svmguide4", "segment", "usps", "pendigits", "vowel",
-       "news", "letter", "isolet")
+ROWS = {
+    "usps": 100,
+    "usps_train": 100,
+    "pendigits": 100,
+    "isolet": 100,
+    "news": 50,
+    "letter": 50,
+}  # per class in Table V; of others all
+UCI = (
+    "dna",
+    "svmguide2",
+    "wine",
+    "vehicle",
+    "glass",
+    "satimage",
+    "svmguide4",
+    "segment",
+    "usps",
+    "pendigits",
+    "vowel",
+    "news",
+    "letter",
+    "isolet",
+)
 CHECKPOINTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-PAPER = {"I": "003_table1_nu", "II": "003_table2_eta", "III": "003_table3_letter", "IV": "003_table4_multiboost",
-         "V": "003_table5_uci"}
+PAPER = {
+    "I": "003_table1_nu",
+    "II": "003_table2_eta",
+    "III": "003_table3_letter",
+    "IV": "003_table4_multiboost",
+    "V": "003_table5_uci",
+}
 PAPER_NAMES = {"pendigits": "pen"}
 SIGNED_RANKS = {"exponential": 10.5, "logistic": 7.0}  # of Table IV, against MultiBoost
-METHODS = {"exponential": "MCBoost-exp", "logistic": "MCBoost-log", "multiboost": "MultiBoost",
-           "multiboost_l2": "MultiBoost", "exponential_l2": "MCBoost-exp"}  # squares in place of |W|_1; see `trials`
-COMPARED = {"samme": "SAMME", "samme_error": "SAMME", "samme_leaves": "SAMME", "ecc": "AdaBoost.ECC",
-            "ecc_cut": "AdaBoost.ECC", "mh": "AdaBoost.MH", "mh_real": "AdaBoost.MH", "gradboost": "GradBoost",
-            "mo": "AdaBoost.MO", "mo_real": "AdaBoost.MO", "mo_own": "AdaBoost.MO"}  # Table V's other columns
+METHODS = {
+    "exponential": "MCBoost-exp",
+    "logistic": "MCBoost-log",
+    "multiboost": "MultiBoost",
+    "multiboost_l2": "MultiBoost",
+    "exponential_l2": "MCBoost-exp",
+}  # squares in place of |W|_1; see `trials`
+COMPARED = {
+    "samme": "SAMME",
+    "samme_error": "SAMME",
+    "samme_leaves": "SAMME",
+    "ecc": "AdaBoost.ECC",
+    "ecc_cut": "AdaBoost.ECC",
+    "mh": "AdaBoost.MH",
+    "mh_real": "AdaBoost.MH",
+    "gradboost": "GradBoost",
+    "mo": "AdaBoost.MO",
+    "mo_real": "AdaBoost.MO",
+    "mo_own": "AdaBoost.MO",
+}  # Table V's other columns
 METHODS |= COMPARED
-VARIANTS = {"_l2": ", l2", "_real": ", real", "_error": ", least error", "_leaves": ", three leaves",
-            "_cut": ", max-cut", "_own": ", own learners"}
+VARIANTS = {
+    "_l2": ", l2",
+    "_real": ", real",
+    "_error": ", least error",
+    "_leaves": ", three leaves",
+    "_cut": ", max-cut",
+    "_own": ", own learners",
+}
 
 
 def label(method: str) -> str:
@@ -244,8 +290,15 @@ def run(trial: Trial) -> dict[str, Any]:
         stages = stages or [100 * float(np.mean(model.predict(X_test) != y_test))]
         curve = [stages[min(mark, len(stages)) - 1] for mark in [*marks, trial.rounds]]
     done = len(model.estimators_) if isinstance(model, AdaBoostClassifier) else model.n_iter_
-    return {**trial._asdict(), "error": curve[-1], "seconds_w": seconds, "seconds_fit": time.process_time() - start,
-            "rounds_done": done, "features": X.shape[1], "curve": ";".join(f"{e:.4g}" for e in curve)}
+    return {
+        **trial._asdict(),
+        "error": curve[-1],
+        "seconds_w": seconds,
+        "seconds_fit": time.process_time() - start,
+        "rounds_done": done,
+        "features": X.shape[1],
+        "curve": ";".join(f"{e:.4g}" for e in curve),
+    }
 
 
 def choose(name: str, method: str) -> None:
@@ -259,8 +312,17 @@ def choose(name: str, method: str) -> None:
         for fit, left in folds[: 1 if name in SLOW or (name, method) in ONE_FOLD else n_folds]:
             model = made(Trial(name, method, nu)).fit(X[fit], y[fit])
             errors.append(100 * float(np.mean(model.predict(X[left]) != y[left])))
-        keep(CHOICES[method], {"data": name, "per_class": per_class, "nu": nu, "error": float(np.mean(errors)),
-                               "seconds": time.process_time() - start, "rounds_done": model.n_iter_})
+        keep(
+            CHOICES[method],
+            {
+                "data": name,
+                "per_class": per_class,
+                "nu": nu,
+                "error": float(np.mean(errors)),
+                "seconds": time.process_time() - start,
+                "rounds_done": model.n_iter_,
+            },
+        )
         print(name, method, per_class, nu, f"{np.mean(errors):.2f} %", flush=True)
 
 
@@ -368,17 +430,28 @@ def _line(
     elif table == "II":
         setting = str(trial.eta)
     elif table == "III":
-        setting = f"number of classes={trial.classes or 26}" if trial.per_class == 50 else (
-            f"training samples per class={round(0.75 * trial.per_class)}")
+        setting = (
+            f"number of classes={trial.classes or 26}"
+            if trial.per_class == 50
+            else (f"training samples per class={round(0.75 * trial.per_class)}")
+        )
     theirs, spread = paper.get((name, method, setting), (math.nan, math.nan))
     error = float(errors.std(ddof=1) / len(errors) ** 0.5) if len(errors) > 1 else math.nan
     joint = math.hypot(error, spread / 50**0.5)  # the paper's: 50 repeats
-    return {"table": table, "data": trial.data, "method": label(trial.method), "setting": setting,
-            "repeats": len(errors), "error": float(errors.mean()),
-            "std": float(errors.std(ddof=1)) if len(errors) > 1 else math.nan,
-            "paper_error": theirs, "paper_std": spread, "joint_errors_apart": (float(errors.mean()) - theirs) / joint,
-            "seconds_w": float(np.mean([float(row["seconds_w"]) for row in rows])),
-            "rounds_done": float(np.mean([float(row["rounds_done"]) for row in rows]))}
+    return {
+        "table": table,
+        "data": trial.data,
+        "method": label(trial.method),
+        "setting": setting,
+        "repeats": len(errors),
+        "error": float(errors.mean()),
+        "std": float(errors.std(ddof=1)) if len(errors) > 1 else math.nan,
+        "paper_error": theirs,
+        "paper_std": spread,
+        "joint_errors_apart": (float(errors.mean()) - theirs) / joint,
+        "seconds_w": float(np.mean([float(row["seconds_w"]) for row in rows])),
+        "rounds_done": float(np.mean([float(row["rounds_done"]) for row in rows])),
+    }
 
 
 def signed_ranks(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -390,9 +463,17 @@ def signed_ranks(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         names = [name for name in (*SMALL, "letter", *SLOW) if (name, first) in found and (name, second) in found]
         if names:
             rank, p = signed_rank(*([found[name, each] for name in names] for each in (first, second)))
-            lines.append({"first": first, "second": second, "sets": len(names), "statistic": rank, "p": p,
-                          "first_lower_on": sum(found[name, first] < found[name, second] for name in names),
-                          "paper_statistic": printed if other == "multiboost" else math.nan})
+            lines.append(
+                {
+                    "first": first,
+                    "second": second,
+                    "sets": len(names),
+                    "statistic": rank,
+                    "p": p,
+                    "first_lower_on": sum(found[name, first] < found[name, second] for name in names),
+                    "paper_statistic": printed if other == "multiboost" else math.nan,
+                }
+            )
     return lines
 
 
@@ -400,8 +481,9 @@ def draw() -> None:
     """Figure 3: mean test error after each number of rounds of Table V."""
     import matplotlib.pyplot as plt
 
-    lines = [row for row in kept(TRIALS)
-             if row["rounds"] == "1000" and row["per_class"] == str(ROWS.get(row["data"], 0))]
+    lines = [
+        row for row in kept(TRIALS) if row["rounds"] == "1000" and row["per_class"] == str(ROWS.get(row["data"], 0))
+    ]
     sets = [name for name in UCI if any(row["data"] == name for row in lines)]
     if not sets:
         return
@@ -413,11 +495,20 @@ def draw() -> None:
             axis.axis("off")
             continue
         for method, called in METHODS.items():
-            curves = [list(map(float, row["curve"].split(";"))) for row in lines
-                      if (row["data"], row["method"]) == (name, method)]
+            curves = [
+                list(map(float, row["curve"].split(";")))
+                for row in lines
+                if (row["data"], row["method"]) == (name, method)
+            ]
             if curves:  # a variant has the colour of what it is a variant of
-                axis.semilogx(CHECKPOINTS, np.mean(curves, axis=0), color=f"C{colours.index(called)}", lw=1.3,
-                              ls=(0, (2, 1)) if method.endswith(tuple(VARIANTS)) else "-", label=label(method))
+                axis.semilogx(
+                    CHECKPOINTS,
+                    np.mean(curves, axis=0),
+                    color=f"C{colours.index(called)}",
+                    lw=1.3,
+                    ls=(0, (2, 1)) if method.endswith(tuple(VARIANTS)) else "-",
+                    label=label(method),
+                )
         axis.set_title(name, fontsize=10)
         axis.grid(alpha=0.3)
     for axis in axes[:, 0]:
@@ -435,8 +526,11 @@ def main() -> None:
     options.add_argument("--sets", nargs="+")
     options.add_argument("--methods", nargs="+", choices=tuple(METHODS), default=list(METHODS)[:3])
     options.add_argument("--repeats", type=int, nargs="+", default=[0, 20], help="how many, or from and to")
-    options.add_argument("--choose", action="store_true",
-                         help="only cross-validate MultiBoost's nu of these sets, or GradBoost's if --methods has it")
+    options.add_argument(
+        "--choose",
+        action="store_true",
+        help="only cross-validate MultiBoost's nu of these sets, or GradBoost's if --methods has it",
+    )
     options.add_argument("--summary", action="store_true", help="only put what is there beside the paper")
     arguments = options.parse_args()
     first, last = [0, *arguments.repeats][-2:]

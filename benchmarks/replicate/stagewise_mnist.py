@@ -89,9 +89,17 @@ def main() -> None:
         for mark in (QUICK_MARK,) if arguments.quick else MARKS:
             if mark <= len(wrong):
                 last = mark == len(wrong)
-                rows.append({"method": method, "rounds": mark, "error": wrong[mark - 1], "features": X.shape[1],
-                             "seconds": seconds if last else float("nan"),
-                             "paper_error": PAPER[method] if mark == 1000 else float("nan"), **settings()})
+                rows.append(
+                    {
+                        "method": method,
+                        "rounds": mark,
+                        "error": wrong[mark - 1],
+                        "features": X.shape[1],
+                        "seconds": seconds if last else float("nan"),
+                        "paper_error": PAPER[method] if mark == 1000 else float("nan"),
+                        **settings(),
+                    }
+                )
         save("stagewise_mnist", rows)
         show(rows)
 

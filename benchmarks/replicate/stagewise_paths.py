@@ -105,9 +105,12 @@ def main() -> None:
             table.append({"loss": loss, "bound": bound, "loss_of_steps": reached})
             if solver:
                 W, least = solved[i]
-                table[-1] |= {"least_loss": least, "relative_excess": reached / least - 1.0,
-                              "correlation": float(np.corrcoef(mine.ravel(), W.ravel())[0, 1]),
-                              "largest_difference": float(np.abs(mine - W).max())}
+                table[-1] |= {
+                    "least_loss": least,
+                    "relative_excess": reached / least - 1.0,
+                    "correlation": float(np.corrcoef(mine.ravel(), W.ravel())[0, 1]),
+                    "largest_difference": float(np.abs(mine - W).max()),
+                }
     save("stagewise_paths", table)
     show(table)
     draw(curves)

@@ -24,8 +24,12 @@ from minrisk import StagewiseMCBoostClassifier
 PAPER = {"letter": {"exponential": 74, "logistic": 52}, "news": {"exponential": 36, "logistic": 23}}
 TARGETS = {"exponential": 20, "logistic": 10}
 # Table VI's rows, microseconds
-EVALUATION = {"mh": ("coding, single-label", 110), "ecc": ("coding, single-label", 110),
-              "mo": ("coding, multi-label", 7900), "exponential": ("a matrix of coefficients", 60)}
+EVALUATION = {
+    "mh": ("coding, single-label", 110),
+    "ecc": ("coding, single-label", 110),
+    "mo": ("coding, multi-label", 7900),
+    "exponential": ("a matrix of coefficients", 60),
+}
 ROUNDS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # of Figure 2
 TYPICAL = {"m": 4000, "d": 20, "k": 10}
 GROWTH = {"m": (4000, 16_000, 64_000, 256_000), "d": (20, 80, 320, 1280), "k": (5, 10, 20, 40, 80, 160)}
@@ -44,11 +48,20 @@ def coefficients(sets: list[str], rounds: int) -> list[dict[str, Any]]:
             one: Any = TimedStagewise(loss=loss, n_estimators=2).fit(X, y)
             one.set_params(n_estimators=rounds).fit(X, y)
             mine = one.timed.seconds
-            rows.append({"what": f"coefficients, {name}, {loss}", "seconds": mine, "totally_corrective": theirs,
-                         "factor": theirs / mine, "paper": PAPER[name][loss], "target": TARGETS[loss],
-                         "error": 100 * (1 - one.score(X_test, y_test)),
-                         "error_corrective": 100 * (1 - whole.score(X_test, y_test)),
-                         "rounds": one.n_iter_, "rounds_corrective": whole.n_iter_})
+            rows.append(
+                {
+                    "what": f"coefficients, {name}, {loss}",
+                    "seconds": mine,
+                    "totally_corrective": theirs,
+                    "factor": theirs / mine,
+                    "paper": PAPER[name][loss],
+                    "target": TARGETS[loss],
+                    "error": 100 * (1 - one.score(X_test, y_test)),
+                    "error_corrective": 100 * (1 - whole.score(X_test, y_test)),
+                    "rounds": one.n_iter_,
+                    "rounds_corrective": whole.n_iter_,
+                }
+            )
             show(rows[-1:])
     return rows
 
@@ -61,9 +74,17 @@ def isolet(rounds: int, jobs: int) -> list[dict[str, Any]]:
         model = StagewiseMCBoostClassifier(loss=loss, n_estimators=2, n_jobs=jobs).fit(X, y)
         start, used = time.perf_counter(), time.process_time()
         model.set_params(n_estimators=rounds).fit(X, y)
-        rows.append({"what": f"isolet, {rounds} rounds, {loss}", "seconds": time.perf_counter() - start,
-                     "seconds_processor": time.process_time() - used, "target": 90,
-                     "error": 100 * (1 - model.score(X_test, y_test)), "rounds": model.n_iter_, "threads": jobs})
+        rows.append(
+            {
+                "what": f"isolet, {rounds} rounds, {loss}",
+                "seconds": time.perf_counter() - start,
+                "seconds_processor": time.process_time() - used,
+                "target": 90,
+                "error": 100 * (1 - model.score(X_test, y_test)),
+                "rounds": model.n_iter_,
+                "threads": jobs,
+            }
+        )
         show(rows[-1:])
     return rows
 
@@ -82,12 +103,19 @@ def evaluation(rounds: int) -> list[dict[str, Any]]:
             if turn:  # the first one makes tables
                 used = time.perf_counter() - start, time.process_time() - busy
                 spent[method].append((1e6 * used[0] / len(many), 1e6 * used[1] / len(many)))
-    return [{"what": f"evaluation, pendigits, {EVALUATION[method][0]}", "method": method,
-             "microseconds": min(wall for wall, _ in spent[method]),
-             "microseconds_processor": min(used for _, used in spent[method]), "paper": EVALUATION[method][1],
-             "target": 2 if method == "exponential" else "", "error": 100 * (1 - model.score(X_test, y_test)),
-             "rounds": model.n_iter_}
-            for method, model in models.items()]
+    return [
+        {
+            "what": f"evaluation, pendigits, {EVALUATION[method][0]}",
+            "method": method,
+            "microseconds": min(wall for wall, _ in spent[method]),
+            "microseconds_processor": min(used for _, used in spent[method]),
+            "paper": EVALUATION[method][1],
+            "target": 2 if method == "exponential" else "",
+            "error": 100 * (1 - model.score(X_test, y_test)),
+            "rounds": model.n_iter_,
+        }
+        for method, model in models.items()
+    ]
 
 
 def figure_2(rounds: int) -> list[dict[str, Any]]:
@@ -100,8 +128,11 @@ def figure_2(rounds: int) -> list[dict[str, Any]]:
         for method, model in models.items():
             model.set_params(n_estimators=2).fit(X, y)  # kernels from their cache
             spent = model.set_params(n_estimators=rounds).fit(X, y).timed.spent
-            rows += [{"classes": classes, "method": method, "rounds": t, "seconds": spent[t]}
-                     for t in ROUNDS if t < len(spent)]
+            rows += [
+                {"classes": classes, "method": method, "rounds": t, "seconds": spent[t]}
+                for t in ROUNDS
+                if t < len(spent)
+            ]
     draw(rows)
     return rows
 
@@ -111,8 +142,9 @@ def draw(rows: list[dict[str, Any]]) -> None:
     import matplotlib.pyplot as plt
 
     numbers = sorted({row["classes"] for row in rows})
-    figure, axes = plt.subplots(1, len(numbers), figsize=(3 * len(numbers), 3), sharey=True, squeeze=False,
-                                layout="constrained")
+    figure, axes = plt.subplots(
+        1, len(numbers), figsize=(3 * len(numbers), 3), sharey=True, squeeze=False, layout="constrained"
+    )
     for axis, classes in zip(axes[0], numbers, strict=True):
         for method in ("exponential", "logistic", "MultiBoost"):
             mine = [row for row in rows if (row["classes"], row["method"]) == (classes, method)]

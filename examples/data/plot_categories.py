@@ -29,14 +29,20 @@ y = np.array(grades)[np.digitize(progression, np.quantile(progression, [1 / 3, 2
 #
 # ``pd.cut`` makes ordered categories. The sex is a text, and "glucose" is unknown for every tenth patient.
 
-noted = pd.DataFrame({
-    "weight": pd.cut(measured["bmi"], [0, 18.5, 25, 30, 99], labels=["under", "normal", "over", "obese"], right=False),
-    "pressure": pd.cut(measured["bp"], [0, 90, 100, 110, 999], labels=["normal", "raised", "high", "very high"]),
-    "sex": measured["sex"].map({1: "first", 2: "second"}),
-    "age": pd.cut(measured["age"], [0, 30, 40, 50, 60, 99], labels=["under 30", "30s", "40s", "50s", "60 and over"]),
-    "glucose": pd.cut(measured["s6"], [0, 85, 100, 999], labels=["low", "medium", "high"]),
-    "triglycerides": measured["s5"],
-})  # fmt: skip
+noted = pd.DataFrame(
+    {
+        "weight": pd.cut(
+            measured["bmi"], [0, 18.5, 25, 30, 99], labels=["under", "normal", "over", "obese"], right=False
+        ),
+        "pressure": pd.cut(measured["bp"], [0, 90, 100, 110, 999], labels=["normal", "raised", "high", "very high"]),
+        "sex": measured["sex"].map({1: "first", 2: "second"}),
+        "age": pd.cut(
+            measured["age"], [0, 30, 40, 50, 60, 99], labels=["under 30", "30s", "40s", "50s", "60 and over"]
+        ),
+        "glucose": pd.cut(measured["s6"], [0, 85, 100, 999], labels=["low", "medium", "high"]),
+        "triglycerides": measured["s5"],
+    }
+)
 noted.loc[::10, "glucose"] = np.nan
 print(noted.head(3).to_string())
 

@@ -79,8 +79,9 @@ confusion = CostConfusionDisplay.from_estimator(model, X_new, y_new)
 # %%
 # Early stopping keeps the rounds up to the one at which the validation rows cost least.
 
-stopped = REBELClassifier(cost, learning_rate=0.3, early_stopping=True, n_iter_no_change=60, validation_fraction=0.4,
-                          random_state=1).fit(X_new, y_new)  # fmt: skip
+stopped = REBELClassifier(
+    cost, learning_rate=0.3, early_stopping=True, n_iter_no_change=60, validation_fraction=0.4, random_state=1
+).fit(X_new, y_new)
 curves = RiskCurveDisplay.from_estimator(stopped)
 
 # %%

@@ -58,8 +58,10 @@ for train in (as_it_is, rare_rows_copied, frequent_rows_dropped, balanced_costs)
         model = train(X[rows], y[rows], rng)
         decided[test], probability[test] = model.predict(X[test]), model.predict_proba(X[test])[:, 0]
     found[train.__name__.replace("_", " ")] = decided, probability
-    print(f"{train.__name__:>21}: balanced accuracy {balanced_accuracy_score(y, decided):.2f}, "
-          f"log-loss {log_loss(y == 'rapid', probability):.2f}")  # fmt: skip
+    print(
+        f"{train.__name__:>21}: balanced accuracy {balanced_accuracy_score(y, decided):.2f}, "
+        f"log-loss {log_loss(y == 'rapid', probability):.2f}"
+    )
 
 # %%
 # What decisions and probabilities are worth

@@ -76,11 +76,15 @@ def _is_ours(event: event.Event) -> bool:
 def _what_becomes_of_them() -> str:
     folder = _cache.writable_folder()
     if folder is None:
-        return ("some seconds in every process, since no folder can be written where they could be kept; "
-                "set NUMBA_CACHE_DIR to one")
+        return (
+            "some seconds in every process, since no folder can be written where they could be kept; "
+            "set NUMBA_CACHE_DIR to one"
+        )
     if _cache.is_temporary(folder):
-        return (f"some seconds; kept in {folder.parent} since no better folder can be written; "
-                "set NUMBA_CACHE_DIR to one that lasts")
+        return (
+            f"some seconds; kept in {folder.parent} since no better folder can be written; "
+            "set NUMBA_CACHE_DIR to one that lasts"
+        )
     return "once, it takes some seconds; 'minrisk warmup' does it ahead"
 
 

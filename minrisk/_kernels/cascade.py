@@ -150,7 +150,7 @@ def needed_leads(scores, scale, costs, plain, decision, needed):
 @kernel
 def decide_few(
     codes, nodes, shift, roots, vector, vectors, ends, unit, scores, scale, costs, plain, rises, leads, decision
-):  # fmt: skip
+):
     """decision[i] of few rows stage by stage, -1 where it takes all trees; then scores[i] are complete."""
     K, n_trees = scores.shape[1], roots.shape[0] - 1
     score, odds = np.empty(K), np.empty((3, K))

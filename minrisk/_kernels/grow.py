@@ -65,9 +65,21 @@ class GrowthState(NamedTuple):
         feature, bins, left = np.zeros((3, 2 * L), dtype=np.int32)
         total, drop, gain = np.zeros((L, C), dtype=FIXED), np.zeros(L), np.zeros(2 * L)
         return cls(
-            start, end, depth, total, drop, best_feature, best_bin, status, node, feature, bins, left, gain,
+            start,
+            end,
+            depth,
+            total,
+            drop,
+            best_feature,
+            best_bin,
+            status,
+            node,
+            feature,
+            bins,
+            left,
+            gain,
             np.zeros(3, dtype=np.int64),
-        )  # fmt: skip
+        )
 
 
 @kernel
@@ -320,9 +332,7 @@ def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, leas
 
 
 @kernel
-def best_threshold(
-    histogram, words, total, factor, ridge, gain, min_leaf, least, clear, left, right, draws, feature
-):
+def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least, clear, left, right, draws, feature):
     """Largest merit of the two sides above `least`, the first of equals, what it beat, and its bin.
 
     The bin, midway between occupied ones, is -1 where none is above. `clear` zeroes what it has read of the histogram.
@@ -362,9 +372,26 @@ def best_threshold(
 
 @part
 def evaluate_rows(
-    X_binned, features, n_bins, columns, order, start, end, total, factor, ridge, gain, min_leaf, lists, member, leaf,
-    gathered, histogram, least, draws,
-):  # fmt: skip
+    X_binned,
+    features,
+    n_bins,
+    columns,
+    order,
+    start,
+    end,
+    total,
+    factor,
+    ridge,
+    gain,
+    min_leaf,
+    lists,
+    member,
+    leaf,
+    gathered,
+    histogram,
+    least,
+    draws,
+):
     """Best split of a node straight from its rows, if above `least`: merit, what it beat, feature, bin.
 
     `histogram` is zero, and left so; `gathered` are the node's columns.
@@ -394,15 +421,48 @@ def evaluate_rows(
 
 @kernel
 def evaluate_some(
-    X_binned, features, n_bins, columns, order, start, end, total, factor, ridge, gain, min_leaf, lists, member, leaf,
-    gathered, least, draws,
-):  # fmt: skip
+    X_binned,
+    features,
+    n_bins,
+    columns,
+    order,
+    start,
+    end,
+    total,
+    factor,
+    ridge,
+    gain,
+    min_leaf,
+    lists,
+    member,
+    leaf,
+    gathered,
+    least,
+    draws,
+):
     """`evaluate_rows` by itself, for threads that share the features of a node: see `following`."""
     histogram = np.zeros((MAX_BINS, columns.shape[1]), dtype=np.int64)
     return evaluate_rows(
-        X_binned, features, n_bins, columns, order, start, end, total, factor, ridge, gain, min_leaf, lists, member,
-        leaf, gathered, histogram, least, draws,
-    )  # fmt: skip
+        X_binned,
+        features,
+        n_bins,
+        columns,
+        order,
+        start,
+        end,
+        total,
+        factor,
+        ridge,
+        gain,
+        min_leaf,
+        lists,
+        member,
+        leaf,
+        gathered,
+        histogram,
+        least,
+        draws,
+    )
 
 
 @kernel
@@ -491,9 +551,26 @@ def branch(tree, split, middle, columns, order):
 
 @kernel
 def grow(
-    tree, X_binned, n_bins, columns, features, n_drawn, random, seed, factor, ridge, gain, min_leaf, min_mass,
-    max_depth, large, lists, member, order, spare,
-):  # fmt: skip
+    tree,
+    X_binned,
+    n_bins,
+    columns,
+    features,
+    n_drawn,
+    random,
+    seed,
+    factor,
+    ridge,
+    gain,
+    min_leaf,
+    min_mass,
+    max_depth,
+    large,
+    lists,
+    member,
+    order,
+    spare,
+):
     """Go on growing until the tree is done (-1), or until leaves of more than `large` rows must be evaluated elsewhere.
 
     Where `tree.sizes[0]` is 0 it begins, with all rows of `order` in one leaf. In the second case the return value is
@@ -502,8 +579,14 @@ def grow(
     large enough, by `is_large`, are CLOSED.
     """
     start, end, depth, total, drop, node, sizes = (
-        tree.start, tree.end, tree.depth, tree.total, tree.drop, tree.node, tree.sizes
-    )  # fmt: skip
+        tree.start,
+        tree.end,
+        tree.depth,
+        tree.total,
+        tree.drop,
+        tree.node,
+        tree.sizes,
+    )
     best_feature, best_bin, status = tree.best_feature, tree.best_bin, tree.status
     max_leaves, n_columns = start.shape[0], columns.shape[1]
     drawn = np.empty(features.shape[0], dtype=np.int64)
@@ -521,8 +604,24 @@ def grow(
                 gather(columns, order, start[leaf], end[leaf], gathered)
                 whole = merit(total[leaf], factor, ridge, gain)
                 value, _, j, b = evaluate_rows(
-                    X_binned, drawn[:n_drawn], n_bins, columns, order, start[leaf], end[leaf], total[leaf], factor,
-                    ridge, gain, min_leaf, lists, member, leaf, gathered, histogram, whole,
+                    X_binned,
+                    drawn[:n_drawn],
+                    n_bins,
+                    columns,
+                    order,
+                    start[leaf],
+                    end[leaf],
+                    total[leaf],
+                    factor,
+                    ridge,
+                    gain,
+                    min_leaf,
+                    lists,
+                    member,
+                    leaf,
+                    gathered,
+                    histogram,
+                    whole,
                     cut_draws(seed, node[leaf], random),
                 )
                 drop[leaf], best_feature[leaf], best_bin[leaf] = value - whole, j, b

@@ -102,4 +102,3 @@ def index_rows(X_binned, j, frequent, offsets, position, rows):
                 position += 1
     offsets[j, offsets.shape[1] - 1] = position
     return position
-

@@ -100,9 +100,7 @@ def tree_response(X_binned, feature, bin_, left, value, vector, start, stop, res
 
 
 @kernel
-def add_binned_trees(
-    X_binned, feature, bin_, left, value, vector, n_nodes, vectors, n_vectors, start, stop, scores
-):  # fmt: skip
+def add_binned_trees(X_binned, feature, bin_, left, value, vector, n_nodes, vectors, n_vectors, start, stop, scores):
     """scores += value * vectors[vector] of the row's leaf in each tree; the trees' columns one after another.
 
     `n_nodes` and `n_vectors` of each tree. As many rows at a time as have bins that stay in the cache: every tree is

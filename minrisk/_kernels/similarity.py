@@ -64,9 +64,7 @@ def real_distances(X, anchors, start, stop, out):
 
 
 @kernel
-def stored_distances(
-    offsets, features, values, zero, anchor_offsets, anchor_features, anchor_values, start, stop, out
-):
+def stored_distances(offsets, features, values, zero, anchor_offsets, anchor_features, anchor_values, start, stop, out):
     """The same of rows of which some features are stored, the others being `zero`: those that neither has add nothing.
 
     The features that either has are added in ascending order, so that the bits are those of `real_distances`.

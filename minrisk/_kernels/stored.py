@@ -221,9 +221,24 @@ def evaluate_entries(
 
 @kernel
 def evaluate_packed(
-    stored, packed, features, columns, order, start, end, total, factor, ridge, gain, min_leaf, tick, draws, left,
-    right, words,
-):  # fmt: skip
+    stored,
+    packed,
+    features,
+    columns,
+    order,
+    start,
+    end,
+    total,
+    factor,
+    ridge,
+    gain,
+    min_leaf,
+    tick,
+    draws,
+    left,
+    right,
+    words,
+):
     """Best split of a node over all of a round's features: merit, feature, bin. `packed.sums` stay zero."""
     n_columns, sums, stamp, first = columns.shape[1], packed.sums, packed.stamp, packed.first
     for i in range(start, end):
@@ -295,17 +310,39 @@ def divide_entries(stored, j, b, order, start, end, spare, side):
 
 @kernel
 def grow_stored(
-    tree, stored, packed, columns, features, n_drawn, random, seed, factor, ridge, gain, min_leaf, min_mass, max_depth,
-    member, order, spare, side,
-):  # fmt: skip
+    tree,
+    stored,
+    packed,
+    columns,
+    features,
+    n_drawn,
+    random,
+    seed,
+    factor,
+    ridge,
+    gain,
+    min_leaf,
+    min_mass,
+    max_depth,
+    member,
+    order,
+    spare,
+    side,
+):
     """`minrisk._kernels.grow.grow` on stored entries, to the end; the same choices from the same sums.
 
     Where a node looks at all features they are `packed`. `member` (n,) is 0 for the rows of `order` and -1 for others.
     A row may stand for several, by its columns.
     """
     start, end, depth, total, drop, node, sizes = (
-        tree.start, tree.end, tree.depth, tree.total, tree.drop, tree.node, tree.sizes
-    )  # fmt: skip
+        tree.start,
+        tree.end,
+        tree.depth,
+        tree.total,
+        tree.drop,
+        tree.node,
+        tree.sizes,
+    )
     best_feature, best_bin, status = tree.best_feature, tree.best_bin, tree.status
     max_leaves, n_columns = start.shape[0], columns.shape[1]
     drawn = np.empty(features.shape[0], dtype=np.int64)
@@ -320,15 +357,43 @@ def grow_stored(
                 draws = cut_draws(seed, node[leaf], random)
                 if n_drawn == features.shape[0]:
                     value, j, b = evaluate_packed(
-                        stored, packed, features, columns, order, start[leaf], end[leaf], total[leaf], factor, ridge,
-                        gain, min_leaf, node[leaf], draws, left, right, words,
-                    )  # fmt: skip
+                        stored,
+                        packed,
+                        features,
+                        columns,
+                        order,
+                        start[leaf],
+                        end[leaf],
+                        total[leaf],
+                        factor,
+                        ridge,
+                        gain,
+                        min_leaf,
+                        node[leaf],
+                        draws,
+                        left,
+                        right,
+                        words,
+                    )
                 else:
                     draw_features(features, n_drawn, seed, node[leaf], drawn)
                     value, j, b = evaluate_entries(
-                        stored, drawn[:n_drawn], columns, total[leaf], factor, ridge, gain, min_leaf, member, leaf,
-                        histogram, left, right, words, draws,
-                    )  # fmt: skip
+                        stored,
+                        drawn[:n_drawn],
+                        columns,
+                        total[leaf],
+                        factor,
+                        ridge,
+                        gain,
+                        min_leaf,
+                        member,
+                        leaf,
+                        histogram,
+                        left,
+                        right,
+                        words,
+                        draws,
+                    )
                 drop[leaf], best_feature[leaf], best_bin[leaf] = value - merit(total[leaf], factor, ridge, gain), j, b
                 status[leaf] = EVALUATED if j >= 0 else CLOSED
         split = next_split(tree)

@@ -105,9 +105,7 @@ def series_bounds(edge, third, fifth, mass, fourth, sixth, value):
 
 
 @kernel
-def scan_series(
-    histogram, features, n_bins, total, unit, mass, even, value, ahead, low, high, detail
-):
+def scan_series(histogram, features, n_bins, total, unit, mass, even, value, ahead, low, high, detail):
     """Bounds of all stumps, (f, MAX_BINS) each; 0 for those that by `simple_bounds` take away less than `ahead`.
 
     Columns of the histogram are the D edges, then as many third and fifth derivatives; `even` (2, D) are Q and S. With

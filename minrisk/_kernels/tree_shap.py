@@ -152,9 +152,7 @@ def add_vectors(weight, groups, first_group, last_group, before, vectors, values
             for k in range(n_outputs):
                 va, vb, vc, vd = vectors[la, k], vectors[lb, k], vectors[lc, k], vectors[ld, k]
                 for r in range(n_rows):
-                    values[f, k, r] += (
-                        weight[a, r] * va + weight[b, r] * vb + weight[c, r] * vc + weight[d, r] * vd
-                    )
+                    values[f, k, r] += weight[a, r] * va + weight[b, r] * vb + weight[c, r] * vc + weight[d, r] * vd
         for i in range(whole, stop):
             a, la = entry[i] - before, leaf[i]
             for k in range(n_outputs):

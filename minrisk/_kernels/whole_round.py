@@ -136,9 +136,26 @@ def grow_one(given, state, rule, space, ridge, seed):
             leaf[i] = -1 if parts[0, 1] <= i < parts[1, 0] else 0
     tree.sizes[0] = 0
     grow_tree(
-        tree, given.X_binned, given.n_bins, space.columns, rule.features, rule.n_drawn, rule.random, seed, factor,
-        shared, gain, rule.min_leaf, 0.0, rule.max_depth, order.shape[0], space.lists, leaf, order, space.spare,
-    )  # fmt: skip
+        tree,
+        given.X_binned,
+        given.n_bins,
+        space.columns,
+        rule.features,
+        rule.n_drawn,
+        rule.random,
+        seed,
+        factor,
+        shared,
+        gain,
+        rule.min_leaf,
+        0.0,
+        rule.max_depth,
+        order.shape[0],
+        space.lists,
+        leaf,
+        order,
+        space.spare,
+    )
 
 
 @part
@@ -151,9 +168,7 @@ def logistic_totals(given, state, log_scale):
         for k in range(D):
             top[kind, k] = 0.0
     for p in range(2):
-        tops = logistic_gradients(
-            cost, index, label, weight, scores, log_scale, parts[p, 0], parts[p, 1], edge, mass
-        )
+        tops = logistic_gradients(cost, index, label, weight, scores, log_scale, parts[p, 0], parts[p, 1], edge, mass)
         for kind in range(3):
             for k in range(D):
                 top[kind, k] = max(top[kind, k], tops[kind, k])
@@ -194,9 +209,17 @@ def logistic_round(given, state, rule, space, next_log_scale, seed):
     vectors, fall = edge_sums, 0.0
     if n_leaves > 1:
         leaf_column_sums(
-            state.edge, state.mass, state.top[0], state.top[1], given.sum_bits - (SUM_BITS - FLOAT_BITS), space.order,
-            start, end, edge_sums, mass_sums,
-        )  # fmt: skip
+            state.edge,
+            state.mass,
+            state.top[0],
+            state.top[1],
+            given.sum_bits - (SUM_BITS - FLOAT_BITS),
+            space.order,
+            start,
+            end,
+            edge_sums,
+            mass_sums,
+        )
         vectors, fall = newton(
             edge_sums, mass_sums, state.whole_mass, rule.newton_smoothing, 1.0 - 1.0 / D, rule.largest
         )
@@ -204,8 +227,14 @@ def logistic_round(given, state, rule, space, next_log_scale, seed):
     if n_leaves <= 1 or not after < total * (1.0 - rule.stalled):
         n_nodes, n_leaves = 0, 0
     threshold, response, vector, share = tree_columns(
-        tree.feature[:n_nodes], tree.bin[:n_nodes], tree.left[:n_nodes], tree.gain[:n_nodes], tree.node[:n_leaves],
-        rule.first_threshold, rule.thresholds, max(0.0, 1.0 - after / total) if total > 0.0 else 0.0,
+        tree.feature[:n_nodes],
+        tree.bin[:n_nodes],
+        tree.left[:n_nodes],
+        tree.gain[:n_nodes],
+        tree.node[:n_leaves],
+        rule.first_threshold,
+        rule.thresholds,
+        max(0.0, 1.0 - after / total) if total > 0.0 else 0.0,
     )
     vectors = vectors[:n_leaves]
     for i in range(n_leaves):

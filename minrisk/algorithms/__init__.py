@@ -19,6 +19,13 @@ from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier as L
 from minrisk.algorithms.stagewise import StagewiseMCBoostClassifier as StagewiseMCBoostClassifier
 
 ALGORITHMS = (
-    MinRiskClassifier, REBELClassifier, LocalizedSimilaritiesClassifier, MCBoostClassifier, StagewiseMCBoostClassifier,
-    MultiBoostClassifier, PIBoostClassifier, BAdaCostClassifier, *BASELINES,
-)  # fmt: skip
+    MinRiskClassifier,
+    REBELClassifier,
+    LocalizedSimilaritiesClassifier,
+    MCBoostClassifier,
+    StagewiseMCBoostClassifier,
+    MultiBoostClassifier,
+    PIBoostClassifier,
+    BAdaCostClassifier,
+    *BASELINES,
+)

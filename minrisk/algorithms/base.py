@@ -159,9 +159,15 @@ class RecipeClassifier(BoostedClassifier):
             record_stages(self, sets, before)
 
     def _prepare(
-        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers,
+        self,
+        X: np.ndarray,
+        y: Labels,
+        sample_weight: Any,
+        cost: Any,
+        goes_on: bool,
+        workers: Workers,
         sets: Sequence[EvalSet],
-    ) -> TrainingData:  # fmt: skip
+    ) -> TrainingData:
         """Labels, costs, bins, recipe and rows of both parts; sets the attributes that do not depend on the rounds."""
         from minrisk.boosting.monitors import split_rows
         from minrisk.rows.base import CORRECTIVE_ROWS
@@ -203,9 +209,7 @@ class RecipeClassifier(BoostedClassifier):
         if self.target_loss == ZERO_RISK:
             recipe = recipe._replace(target_loss=rows.zero_risk_loss(recipe.loss))  # type: ignore[arg-type]  # of coupled ones
         judged = {one.name: of_set for one, of_set in zip(sets, scored, strict=False)} if live else {}
-        return TrainingData(
-            binner, recipe, rows, scored[0] if self.early_stopping else None, of_rows.facts(), judged
-        )
+        return TrainingData(binner, recipe, rows, scored[0] if self.early_stopping else None, of_rows.facts(), judged)
 
     def _train_elsewhere(self, rows: Elsewhere, cost: Any, watch: Watch) -> None:
         """Fit to rows that lie elsewhere: their bins are all that the learners see."""
@@ -277,9 +281,13 @@ class RecipeClassifier(BoostedClassifier):
             check_the_same("number of learners in a round", self.model_.trees_per_round, per_round)
             losses = self.train_loss_.tolist()
             start = Progress.of(
-                self.model_, data.binner.thresholds, self._log_scale, losses, recipe.codebook,
+                self.model_,
+                data.binner.thresholds,
+                self._log_scale,
+                losses,
+                recipe.codebook,
                 getattr(self, "edges_", None),
-            )  # fmt: skip
+            )
             for part in scored:
                 part.start_at(start.trees, start.vectors, self.model_.intercept)
         known = self.train_risk_ if goes_on else np.empty(0)
@@ -289,14 +297,18 @@ class RecipeClassifier(BoostedClassifier):
             if goes_on and self.validation_risk_ is not None:
                 validated = self.validation_risk_[: self.n_iter_ + 1]  # what was tried after these rounds comes again
             stopping = EarlyStopping(
-                data.validation, self.n_iter_no_change, int(np.argmin(data.costs.means)), _half_rows(data.costs),
+                data.validation,
+                self.n_iter_no_change,
+                int(np.argmin(data.costs.means)),
+                _half_rows(data.costs),
                 data.validation.cost_facts.avoidable(validated).tolist(),
-            )  # fmt: skip
+            )
         judged = {
-            name: stopping if stopping is not None and of_set is data.validation
+            name: stopping
+            if stopping is not None and of_set is data.validation
             else RiskOfOthers(of_set, [of_set.risk()] if goes_on else ())
             for name, of_set in data.judged.items()
-        }  # fmt: skip
+        }
         if are_corrective(rows) and (self.keep_stages or stopping is not None):
             stages = Stages(start.vectors, self.model_.corrected if goes_on else None)
         others = [one for one in judged.values() if one is not stopping]
@@ -363,9 +375,11 @@ class RecipeClassifier(BoostedClassifier):
             self._warn_of_a_constant(progress, recipe, rows.cost_facts)
         elif at_end and self.decision == "argmax" and constant_is_better(risk, rows.cost_facts):
             facts = rows.cost_facts
-            warn_caller(COSTS_MORE.format(
-                name=type(self).__name__, rounds=n, risk=facts.stated(risk), least=facts.stated(facts.means.min())
-            ))  # fmt: skip
+            warn_caller(
+                COSTS_MORE.format(
+                    name=type(self).__name__, rounds=n, risk=facts.stated(risk), least=facts.stated(facts.means.min())
+                )
+            )
         intercept = progress.intercept
         assert intercept is not None
         link = recipe.loss.link(rows.cost_facts)
@@ -382,9 +396,7 @@ class RecipeClassifier(BoostedClassifier):
         packed = pack(progress.trees[: n * per_round])
         if isinstance(packed, PackedTrees):
             packed, vectors = by_levels(packed, vectors)
-        self.model_ = AdditiveModel(
-            packed, vectors, intercept, n_features, link, per_round, decoder=recipe.decoder
-        )
+        self.model_ = AdditiveModel(packed, vectors, intercept, n_features, link, per_round, decoder=recipe.decoder)
         if stages is not None and self.keep_stages:
             self.model_ = replace(self.model_, corrected=np.concatenate([vectors[:0], *stages.vectors[:n]]))
         self.n_iter_ = n

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from minrisk.ensemble.kind import Settings
     from minrisk.ensemble.training import Plan, TrainedPool
 
+
 def check_excess(max_excess: float) -> None:
     """Raise ValueError unless this is a share of costs that may be given away."""
     if not (isinstance(max_excess, Real) and 0.0 <= max_excess <= 1.0):
@@ -280,8 +281,15 @@ class MinRiskClassifier(BoostedClassifier):
         **{
             name: BoostedClassifier._rules[name]
             for name in (
-                "binning", "max_bins", "subsample", "warm_start", "class_weight", "categorical_features", "n_jobs",
-                "random_state", "verbose",
+                "binning",
+                "max_bins",
+                "subsample",
+                "warm_start",
+                "class_weight",
+                "categorical_features",
+                "n_jobs",
+                "random_state",
+                "verbose",
             )
         },
         "surrogate": Choice(("auto", *POSTERIOR, *COST_TRAINED)),
@@ -440,9 +448,19 @@ class MinRiskClassifier(BoostedClassifier):
         surrogates = POSTERIOR if self.surrogate == "auto" else (self.surrogate,)
         left_open = frozenset(name for name in (*Settings._fields, "n_estimators") if getattr(self, name) is None)
         plan = Plan(
-            surrogates, self.n_estimators, self.cv, self.pool, self.binning, self.max_bins, self.time_budget, left_open,
-            self._seed, self.n_features_in_, self._group, self._categories.source,
-        )  # fmt: skip
+            surrogates,
+            self.n_estimators,
+            self.cv,
+            self.pool,
+            self.binning,
+            self.max_bins,
+            self.time_budget,
+            left_open,
+            self._seed,
+            self.n_features_in_,
+            self._group,
+            self._categories.source,
+        )
         return plan, settings
 
     def _train_elsewhere(self, rows: Elsewhere, cost: Any, watch: Watch) -> None:

@@ -29,8 +29,18 @@ CORRECTIVE_RULES: Mapping[str, Rule] = {  # where every round finds all vectors 
     **{
         name: RecipeClassifier._rules[name]
         for name in (
-            "n_estimators", "binning", "max_bins", "max_features", "early_stopping", "validation_fraction",
-            "n_iter_no_change", "warm_start", "class_weight", "categorical_features", "n_jobs", "random_state",
+            "n_estimators",
+            "binning",
+            "max_bins",
+            "max_features",
+            "early_stopping",
+            "validation_fraction",
+            "n_iter_no_change",
+            "warm_start",
+            "class_weight",
+            "categorical_features",
+            "n_jobs",
+            "random_state",
             "verbose",
         )
     },

@@ -235,8 +235,17 @@ class LocalizedSimilaritiesClassifier(CoupledClassifier):
         **{
             name: RecipeClassifier._rules[name]
             for name in (
-                "n_estimators", "learning_rate", "subsample", "early_stopping", "validation_fraction",
-                "n_iter_no_change", "warm_start", "class_weight", "categorical_features", "n_jobs", "random_state",
+                "n_estimators",
+                "learning_rate",
+                "subsample",
+                "early_stopping",
+                "validation_fraction",
+                "n_iter_no_change",
+                "warm_start",
+                "class_weight",
+                "categorical_features",
+                "n_jobs",
+                "random_state",
                 "verbose",
             )
         },
@@ -251,7 +260,7 @@ class LocalizedSimilaritiesClassifier(CoupledClassifier):
         "fit_intercept": Flag(),
         "target_loss": TargetLoss(),
         "cache_size": Number(float, 0),
-    }  # fmt: skip
+    }
 
     def __init__(
         self,

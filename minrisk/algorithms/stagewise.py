@@ -35,7 +35,6 @@ from minrisk.algorithms.pairwise import PAIRWISE_RULES, PairwiseClassifier
 from minrisk.validation import Choice, Number, Rule
 
 if TYPE_CHECKING:
-
     pass
 
 

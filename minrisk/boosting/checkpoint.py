@@ -45,9 +45,14 @@ PAUSE = 30.0  # seconds between two writes, at least,
 SHARE = 0.02  # and the share of the time that writing may take
 KEPT_TYPES = "<f8", "<i8", "<i4", "|b1"  # that arrays may be of
 NODES = {  # of a `Tree`
-    "feature": np.int32, "bin": np.int32, "threshold": np.float64, "left": np.int32, "value": np.float64,
-    "vector": np.int32, "gain": np.float64,
-}  # fmt: skip
+    "feature": np.int32,
+    "bin": np.int32,
+    "threshold": np.float64,
+    "left": np.int32,
+    "value": np.float64,
+    "vector": np.int32,
+    "gain": np.float64,
+}
 Arrays = dict[str, np.ndarray]
 ROUNDS_ASKED = "n_estimators"  # what a warm start may change
 
@@ -281,8 +286,11 @@ class Checkpoint:
         }
         header = json.dumps({"hashes": hashes, "seed": seed, "runs": kinds}).encode()
         pieces: list[Any] = [struct.pack("<Q", len(header)), header]
-        pieces += [np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-                   for arrays in runs.values() for array in arrays.values()]
+        pieces += [
+            np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+            for arrays in runs.values()
+            for array in arrays.values()
+        ]
         digest = hashlib.sha256()
         for piece in pieces:
             digest.update(piece)
@@ -355,13 +363,14 @@ def _arrays_of(made: Progress, mark: Mark) -> Arrays:
     assert made.intercept is not None
     learners, vectors = made.trees[: mark.trees], made.vectors[: mark.trees]
     arrays = {
-        "intercept": made.intercept, "log_scale": np.array([mark.log_scale]),
+        "intercept": made.intercept,
+        "log_scale": np.array([mark.log_scale]),
         "losses": np.array(made.losses[: mark.losses], dtype=np.float64),
         "log_scales": np.array(made.log_scales[: mark.log_scales], dtype=np.float64),
         "edges": np.array(made.edges[: mark.edges], dtype=np.float64),
         "vectors": np.concatenate([np.empty((0, len(made.intercept))), *vectors]),
         "n_vectors": np.array([len(own) for own in vectors], dtype=np.int64),
-    }  # fmt: skip
+    }
     if learners and isinstance(learners[0], Similarity):
         packed = pack_similarities(learners)
         return arrays | {f"s {field.name}": getattr(packed, field.name) for field in fields(packed)}
@@ -381,17 +390,22 @@ def _progress_of(arrays: Arrays, n_features: int, n_scores: int, per_round: int)
     log_scales, losses, edges = (arrays[name].tolist() for name in ("log_scales", "losses", "edges"))
     floats = [arrays["vectors"], intercept, arrays["log_scale"]]
     _check(
-        intercept.shape == (n_scores,), arrays["vectors"].shape == (n_vectors.sum(), n_scores),
+        intercept.shape == (n_scores,),
+        arrays["vectors"].shape == (n_vectors.sum(), n_scores),
         n_vectors.min(initial=1) > 0,
         all(one.dtype == np.float64 and np.isfinite(one).all() for one in floats),
-    )  # fmt: skip
+    )
     learners = _similarities(arrays, n_features) if "s near" in arrays else _trees(arrays, n_features)
     n_rounds, rest = divmod(len(learners), per_round)
     _check(
-        [learner.n_vectors for learner in learners] == n_vectors.tolist(), rest == 0,
-        len(losses) == n_rounds + 1, len(log_scales) <= n_rounds + 1, len(edges) <= n_rounds,
-        np.isfinite([*losses, *log_scales]).all(), all(0.0 <= edge <= 1.0 or edge != edge for edge in edges),
-    )  # fmt: skip
+        [learner.n_vectors for learner in learners] == n_vectors.tolist(),
+        rest == 0,
+        len(losses) == n_rounds + 1,
+        len(log_scales) <= n_rounds + 1,
+        len(edges) <= n_rounds,
+        np.isfinite([*losses, *log_scales]).all(),
+        all(0.0 <= edge <= 1.0 or edge != edge for edge in edges),
+    )
     vectors = [own.copy() for own in np.split(arrays["vectors"], np.cumsum(n_vectors))[:-1]]
     return Progress(learners, vectors, intercept, float(arrays["log_scale"][0]), losses, log_scales, edges)
 
@@ -407,9 +421,12 @@ def _check_seen(state: Arrays, n_rounds: int, n_scores: int, whole: bool) -> Non
         known = state["known"]
         numbers = np.arange(1, n_rounds + 1)
         _check(
-            known.shape == numbers.shape, ((known == numbers) | (known == 0)).all(), known[-1:].all(),
-            state["stages"].shape == (known.sum(), n_scores), np.isfinite(state["stages"]).all(),
-        )  # fmt: skip
+            known.shape == numbers.shape,
+            ((known == numbers) | (known == 0)).all(),
+            known[-1:].all(),
+            state["stages"].shape == (known.sum(), n_scores),
+            np.isfinite(state["stages"]).all(),
+        )
         return
     risks = state["risks"]
     least = n_rounds + 1 if whole or "beats" in state else 1
@@ -423,11 +440,15 @@ def _similarities(arrays: Arrays, n_features: int) -> list[Any]:
     numbers = np.concatenate([packed.near, packed.far])
     floats = [packed.anchors, packed.span, packed.gain, packed.center, packed.scale, packed.fill]
     _check(
-        d == n_features, len(packed.anchor_row) == m, numbers.min(initial=0) >= -1, numbers.max(initial=-1) < m,
+        d == n_features,
+        len(packed.anchor_row) == m,
+        numbers.min(initial=0) >= -1,
+        numbers.max(initial=-1) < m,
         all(one.shape == packed.near.shape for one in (packed.far, packed.span, packed.real, packed.gain)),
         all(one.shape == (d,) for one in (packed.center, packed.scale, packed.fill)),
-        all(one.dtype == np.float64 and np.isfinite(one).all() for one in floats), np.all(packed.span > 0.0),
-    )  # fmt: skip
+        all(one.dtype == np.float64 and np.isfinite(one).all() for one in floats),
+        np.all(packed.span > 0.0),
+    )
     return [packed.tree(t) for t in range(len(packed))]
 
 
@@ -437,23 +458,30 @@ def _trees(arrays: Arrays, n_features: int) -> list[Any]:
     nodes, lines = _under(arrays, "t "), _under(arrays, "l ")
     n, of_lines = int(sizes.sum()), int(sizes[linear].sum())
     _check(
-        sizes.min(initial=1) > 0, linear.shape == sizes.shape, linear.dtype == np.bool_,
+        sizes.min(initial=1) > 0,
+        linear.shape == sizes.shape,
+        linear.dtype == np.bool_,
         all(nodes[name].shape == (n,) and nodes[name].dtype == dtype for name, dtype in NODES.items()),
         all(lines[name].shape == (of_lines,) and np.isfinite(lines[name]).all() for name in ("slope", "origin")),
-    )  # fmt: skip
+    )
     feature, left, vector = (nodes[name] for name in ("feature", "left", "vector"))
     first = np.repeat(np.cumsum(sizes) - sizes, sizes)
     own = np.arange(n) - first
     inner = left != own
     children = (first + left)[inner]
     _check(
-        feature.min(initial=0) >= 0, feature.max(initial=-1) < n_features, vector.min(initial=0) >= 0,
-        np.all(left[inner] > own[inner]), np.all(left[inner] + 1 < np.repeat(sizes, sizes)[inner]),
+        feature.min(initial=0) >= 0,
+        feature.max(initial=-1) < n_features,
+        vector.min(initial=0) >= 0,
+        np.all(left[inner] > own[inner]),
+        np.all(left[inner] + 1 < np.repeat(sizes, sizes)[inner]),
         np.array_equal(np.sort(np.concatenate([children, children + 1])), np.flatnonzero(own)),
         not inner.any() or (nodes["bin"][inner].min() >= 0 and nodes["bin"][inner].max() < LEAF_BIN),
-        np.all(nodes["bin"][~inner] == LEAF_BIN), not np.isnan(nodes["threshold"]).any(),
-        np.isfinite(nodes["value"]).all(), np.isfinite(nodes["gain"]).all(),
-    )  # fmt: skip
+        np.all(nodes["bin"][~inner] == LEAF_BIN),
+        not np.isnan(nodes["threshold"]).any(),
+        np.isfinite(nodes["value"]).all(),
+        np.isfinite(nodes["gain"]).all(),
+    )
     depth = _depths(first + left, inner)
     ends, ends_of_lines = np.cumsum(sizes), np.cumsum(sizes * linear)
     trees = []

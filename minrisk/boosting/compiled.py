@@ -13,18 +13,37 @@ from minrisk.steps.leaf_vectors import LARGEST_NEWTON, LeafNewton
 
 
 def round_rule(
-    loss: Loss, family: LearnerFamily, solver: StepSolver, features: IntArray, n_rows: int, smoothing: float,
-    learning_rate: float, stalled: float,
+    loss: Loss,
+    family: LearnerFamily,
+    solver: StepSolver,
+    features: IntArray,
+    n_rows: int,
+    smoothing: float,
+    learning_rate: float,
+    stalled: float,
 ) -> RoundRule | None:
     """What `Rows.whole_rounds` makes rounds by; None if there is no such kernel for these parts on so many rows."""
     if not (
-        isinstance(solver, LeafNewton) and isinstance(loss, GuessAverseLoss) and loss.kind == "gll"
-        and isinstance(family, VectorTrees) and family.gain is None and family.phantoms and not family.constants
+        isinstance(solver, LeafNewton)
+        and isinstance(loss, GuessAverseLoss)
+        and loss.kind == "gll"
+        and isinstance(family, VectorTrees)
+        and family.gain is None
+        and family.phantoms
+        and not family.constants
         and (family.sketch is None or family.n_searched(n_rows) is None)
-    ):  # fmt: skip
+    ):
         return None
     growth = family.rule(len(features), n_rows)
     return RoundRule(
-        features, growth, family.sketch or 0, family.n_trials(len(features)), *family.flat_thresholds, solver.smoothing,
-        LARGEST_NEWTON, smoothing, learning_rate, stalled,
-    )  # fmt: skip
+        features,
+        growth,
+        family.sketch or 0,
+        family.n_trials(len(features)),
+        *family.flat_thresholds,
+        solver.smoothing,
+        LARGEST_NEWTON,
+        smoothing,
+        learning_rate,
+        stalled,
+    )

@@ -110,9 +110,14 @@ class Progress:
 
     @classmethod
     def of(
-        cls, model: AdditiveModel, thresholds: Sequence[FloatArray], log_scale: float, losses: Sequence[float],
-        codebook: Codebook | None, edges: FloatArray | None = None,
-    ) -> Progress:  # fmt: skip
+        cls,
+        model: AdditiveModel,
+        thresholds: Sequence[FloatArray],
+        log_scale: float,
+        losses: Sequence[float],
+        codebook: Codebook | None,
+        edges: FloatArray | None = None,
+    ) -> Progress:
         """The progress that made a model, to go on from."""
         trees = [model.packed.tree(t, thresholds) for t in range(model.n_trees)]
         values = np.asarray(model.vectors)
@@ -275,9 +280,15 @@ def _compiled(rows: Rows, recipe: Recipe, n_rounds: int) -> WholeRounds | None:
         return None
     features = _draw(rows, recipe, 0, 0)[1]
     rule = round_rule(
-        recipe.loss, recipe.family, recipe.solver, features, rows.n_trained, recipe.smoothing, recipe.learning_rate,
+        recipe.loss,
+        recipe.family,
+        recipe.solver,
+        features,
+        rows.n_trained,
+        recipe.smoothing,
+        recipe.learning_rate,
         STALLED,
-    )  # fmt: skip
+    )
     return None if rule is None else rows.whole_rounds(rule, n_rounds)
 
 
@@ -355,7 +366,11 @@ def _draw(rows: Rows, recipe: Recipe, seed: int, t: int) -> tuple[Bag | None, In
 
 
 def _problem(
-    rows: Rows, recipe: Recipe, totals: Totals, floors: FloatArray | None, in_bag: Bag | None,
+    rows: Rows,
+    recipe: Recipe,
+    totals: Totals,
+    floors: FloatArray | None,
+    in_bag: Bag | None,
     directions: FloatArray | None = None,
 ) -> StepProblem:
     """The problem of a step of this round; smoothing is relative to what can still be lost."""
@@ -365,6 +380,4 @@ def _problem(
     if in_bag is not None:
         value = rows.values(recipe.loss)
         excess = excess * np.divide(value, totals.value, out=np.zeros_like(value), where=totals.value > 0)
-    return StepProblem(
-        rows, recipe.loss, mass, _total(value), recipe.smoothing * excess, totals.log_scale, directions
-    )
+    return StepProblem(rows, recipe.loss, mass, _total(value), recipe.smoothing * excess, totals.log_scale, directions)

@@ -82,9 +82,7 @@ class RiskHistory:
         return False
 
 
-def split_rows(
-    codes: IntArray, share: float, seed: int, group: IntArray | None = None
-) -> tuple[IntArray, IntArray]:
+def split_rows(codes: IntArray, share: float, seed: int, group: IntArray | None = None) -> tuple[IntArray, IntArray]:
     """Training rows and those of early stopping, by class where every class can be on both sides; whole groups.
 
     Raises
@@ -105,7 +103,9 @@ def split_rows(
             return _split_groups(group, codes, share, seed)
     room = min(n_validating, len(codes) - n_validating) >= len(counts)
     parts = train_test_split(
-        np.arange(len(codes)), test_size=n_validating, random_state=seed,
+        np.arange(len(codes)),
+        test_size=n_validating,
+        random_state=seed,
         stratify=codes if counts.min() >= 2 and room else None,
     )
     return np.sort(parts[0]), np.sort(parts[1])
@@ -285,13 +285,20 @@ class ProgressBar:
                 from rich.console import Console
                 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
             except ImportError:
-                warnings.warn("verbose draws a progress bar with rich, which is not installed: "
-                              "pip install 'minrisk[progress]'. The fit goes on without a bar.", stacklevel=4)
+                warnings.warn(
+                    "verbose draws a progress bar with rich, which is not installed: "
+                    "pip install 'minrisk[progress]'. The fit goes on without a bar.",
+                    stacklevel=4,
+                )
             else:
                 self._bar = Progress(
-                    BarColumn(), TextColumn("{task.fields[percent]:3d} %"), TimeElapsedColumn(),
+                    BarColumn(),
+                    TextColumn("{task.fields[percent]:3d} %"),
+                    TimeElapsedColumn(),
                     TextColumn("{task.description}"),
-                    console=Console(stderr=True), refresh_per_second=REDRAWN, redirect_stdout=False,
+                    console=Console(stderr=True),
+                    refresh_per_second=REDRAWN,
+                    redirect_stdout=False,
                 )
                 self._task = self._bar.add_task(self._what, total=1.0, percent=0)
 

@@ -94,9 +94,7 @@ class Tasks:
         return False
 
     def _ended(self, task: Any, attributes: Callable[[], dict[str, Any]] | None) -> None:
-        if task.call_on_fit_task_end(
-            estimator=self._estimator, **self._data, reconstruction_attributes=attributes
-        ):
+        if task.call_on_fit_task_end(estimator=self._estimator, **self._data, reconstruction_attributes=attributes):
             self._stop.asked = True
 
 
@@ -116,9 +114,13 @@ class Watch:
     """
 
     def __init__(
-        self, bar: ProgressBar | None = None, stop: StopRequest | None = None, tasks: Tasks | None = None,
-        eval_sets: Sequence[Any] = (), checkpoint: Checkpoint | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        bar: ProgressBar | None = None,
+        stop: StopRequest | None = None,
+        tasks: Tasks | None = None,
+        eval_sets: Sequence[Any] = (),
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
         self.bar, self.stop, self.eval_sets = bar or ProgressBar(False), stop or StopRequest(), eval_sets
         self.checkpoint = checkpoint
         self._tasks = tasks if tasks is not None and tasks.wanted else None

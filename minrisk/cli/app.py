@@ -82,9 +82,8 @@ def fail(message: str, code: int = BAD_INPUT) -> NoReturn:
 
 
 @click.group(
-    "minrisk", cls=OneLineErrors, invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
+    "minrisk", cls=OneLineErrors, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(minrisk.__version__, message="minrisk %(version)s")
 @click.pass_context
 def app(context: click.Context) -> None:

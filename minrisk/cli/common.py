@@ -61,14 +61,25 @@ def _encoding(context: click.Context, option: click.Parameter, value: str | None
 
 
 TABLE_OPTIONS = (
-    click.option("--delimiter", metavar="MARK", callback=_delimiter,
-                 help="What separates the cells of CSV files: one character, or tab. Default: detected."),
-    click.option("--decimal", type=click.Choice([".", ","]),
-                 help="The decimal mark of CSV files. Default: a point; a comma where cells are separated by ';' or "
-                      "tabs and are such numbers."),
-    click.option("--encoding", metavar="NAME", callback=_encoding,
-                 help="Of CSV files, such as utf-8 or cp1252. Default: detected."),
-)  # fmt: skip
+    click.option(
+        "--delimiter",
+        metavar="MARK",
+        callback=_delimiter,
+        help="What separates the cells of CSV files: one character, or tab. Default: detected.",
+    ),
+    click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        help="The decimal mark of CSV files. Default: a point; a comma where cells are separated by ';' or "
+        "tabs and are such numbers.",
+    ),
+    click.option(
+        "--encoding",
+        metavar="NAME",
+        callback=_encoding,
+        help="Of CSV files, such as utf-8 or cp1252. Default: detected.",
+    ),
+)
 
 
 def as_column(context: click.Context, option: click.Parameter, value: Any) -> Any:
@@ -163,9 +174,12 @@ def by_blocks(answer: Callable[[Any], Any], X: Any) -> Any:
 def numeric_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the option --numeric."""
     option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
-        "--numeric", multiple=True, metavar="COLUMN", callback=as_column,
+        "--numeric",
+        multiple=True,
+        metavar="COLUMN",
+        callback=as_column,
         help="This column holds numbers, and cells that are none are missing; may be given several times.",
-    )  # fmt: skip
+    )
     return option(command)
 
 
@@ -219,8 +233,10 @@ def take_dates(frame: pd.DataFrame, others: Collection[str], path: Path) -> None
             found.append(name)
     if found:
         plural = "" if len(found) == 1 else "s"
-        note(f"column{plural} of {shown(path)} read as dates: {', '.join(map(repr, found[:8]))}"
-             + ("" if len(found) <= 8 else f" and {len(found) - 8} more"))
+        note(
+            f"column{plural} of {shown(path)} read as dates: {', '.join(map(repr, found[:8]))}"
+            + ("" if len(found) <= 8 else f" and {len(found) - 8} more")
+        )
 
 
 # -- models and tables ------------------------------------------------------------------------------------------------

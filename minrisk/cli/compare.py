@@ -53,42 +53,110 @@ def _names(context: click.Context, option: click.Parameter, value: str) -> list[
 
 @click.command(short_help="Compare methods by what their decisions cost.")
 @click.argument("data", type=FILE, nargs=-1, required=True)
-@click.option("--target", multiple=True, metavar="COLUMN", callback=as_column,
-              help="The column that holds the class; given several times, of each table in order. Files of svmlight's "
-                   "format need none.")
-@click.option("--costs", multiple=True, metavar="COSTS",
-              help=COSTS_HELP + " Given several times, of each table in order. Default: uniform.")
-@click.option("--methods", default=COMPARED_BY_DEFAULT, show_default=True, metavar="NAMES", callback=_names,
-              help=f"What is compared, between commas: {', '.join(ESTIMATORS)}; blind:NAME, one of these trained "
-                   "without the costs; or a class of another package as sklearn.ensemble.RandomForestClassifier, for "
-                   "which categories are one-hot encoded. All with their defaults.")
-@click.option("--cv", type=click.IntRange(2), default=5, show_default=True,
-              help="Folds, drawn by class from shuffled rows.")
+@click.option(
+    "--target",
+    multiple=True,
+    metavar="COLUMN",
+    callback=as_column,
+    help="The column that holds the class; given several times, of each table in order. Files of svmlight's "
+    "format need none.",
+)
+@click.option(
+    "--costs",
+    multiple=True,
+    metavar="COSTS",
+    help=COSTS_HELP + " Given several times, of each table in order. Default: uniform.",
+)
+@click.option(
+    "--methods",
+    default=COMPARED_BY_DEFAULT,
+    show_default=True,
+    metavar="NAMES",
+    callback=_names,
+    help=f"What is compared, between commas: {', '.join(ESTIMATORS)}; blind:NAME, one of these trained "
+    "without the costs; or a class of another package as sklearn.ensemble.RandomForestClassifier, for "
+    "which categories are one-hot encoded. All with their defaults.",
+)
+@click.option(
+    "--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds, drawn by class from shuffled rows."
+)
 @click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="How often folds are drawn.")
-@click.option("--metric", type=click.Choice(list(METRIC_NAMES)), default="cost", show_default=True,
-              help="What ranks and tests are about.")
-@click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, show_default=True,
-              help="Level of Nemenyi's test.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER",
-              help="Keep finished folds there, so that the same command goes on where it was stopped, and write "
-                   f"{', '.join(RESULT_FILES)}.")
-@click.option("--plot", type=NEW_FILE, metavar="FILE",
-              help="Draw mean ranks and the critical difference: .png, .pdf or .svg. Needs matplotlib.")
-@click.option("--drop", multiple=True, metavar="COLUMN", callback=as_column,
-              help="Leave this column out; may be given several times.")
-@click.option("--categorical", multiple=True, metavar="COLUMN", callback=as_column,
-              help="This column holds categories, as columns of words do; may be given several times.")
+@click.option(
+    "--metric",
+    type=click.Choice(list(METRIC_NAMES)),
+    default="cost",
+    show_default=True,
+    help="What ranks and tests are about.",
+)
+@click.option(
+    "--alpha",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Level of Nemenyi's test.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Keep finished folds there, so that the same command goes on where it was stopped, and write "
+    f"{', '.join(RESULT_FILES)}.",
+)
+@click.option(
+    "--plot",
+    type=NEW_FILE,
+    metavar="FILE",
+    help="Draw mean ranks and the critical difference: .png, .pdf or .svg. Needs matplotlib.",
+)
+@click.option(
+    "--drop",
+    multiple=True,
+    metavar="COLUMN",
+    callback=as_column,
+    help="Leave this column out; may be given several times.",
+)
+@click.option(
+    "--categorical",
+    multiple=True,
+    metavar="COLUMN",
+    callback=as_column,
+    help="This column holds categories, as columns of words do; may be given several times.",
+)
 @dialect_options
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
-@click.option("--n-jobs", type=int, default=-1, show_default=True, callback=not_zero,
-              help="Fits side by side, -1 for as many as there are cores; results but for times do not depend on it.")
+@click.option(
+    "--n-jobs",
+    type=int,
+    default=-1,
+    show_default=True,
+    callback=not_zero,
+    help="Fits side by side, -1 for as many as there are cores; results but for times do not depend on it.",
+)
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of each fit, for all methods.")
 @click.option("--keep-going", is_flag=True, help="Go on where a method fails; it has then no part in ranks and tests.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, ...], methods: list[str], cv: int,
-            repeats: int, metric: str, alpha: float, out: Path | None, plot: Path | None, drop: tuple[str, ...],
-            categorical: tuple[str, ...], delimiter: str | None, decimal: str | None, encoding: str | None, seed: int,
-            n_jobs: int, threads: int, keep_going: bool, as_json: bool) -> None:  # fmt: skip
+def compare(
+    data: tuple[Path, ...],
+    target: tuple[str, ...],
+    costs: tuple[str, ...],
+    methods: list[str],
+    cv: int,
+    repeats: int,
+    metric: str,
+    alpha: float,
+    out: Path | None,
+    plot: Path | None,
+    drop: tuple[str, ...],
+    categorical: tuple[str, ...],
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    seed: int,
+    n_jobs: int,
+    threads: int,
+    keep_going: bool,
+    as_json: bool,
+) -> None:
     """Compare METHODS on each table DATA, by cross-validation.
 
     Methods that take costs are trained on them. Others are trained for accuracy, and those with probabilities count
@@ -126,8 +194,15 @@ def compare(data: tuple[Path, ...], target: tuple[str, ...], costs: tuple[str, .
     encoded = _with_encoding(chosen, [X for X, _, _ in sets.values()])
     try:
         found = minrisk.compare(
-            sets, methods=encoded, cv=folds, n_jobs=n_jobs, threads=threads, folder=out, random_state=seed,
-            on_error="skip" if keep_going else "raise", verbose=int(sys.stderr.isatty()),
+            sets,
+            methods=encoded,
+            cv=folds,
+            n_jobs=n_jobs,
+            threads=threads,
+            folder=out,
+            random_state=seed,
+            on_error="skip" if keep_going else "raise",
+            verbose=int(sys.stderr.isatty()),
         )
     except MethodError as error:
         kept = "" if out is None else f" Finished folds are kept in {out}."

@@ -37,30 +37,39 @@ def describe_comparison(
         "alpha": alpha,
         "methods": [{**line, "mean_rank": ranks.get(line["method"])} for line in found.summary()],
         "what_is_tested": found.what_is_tested(metric),
-        "friedman": None if friedman is None else {
-            "chi_square": friedman.chi_square, "p_value": friedman.p_value,
+        "friedman": None
+        if friedman is None
+        else {
+            "chi_square": friedman.chi_square,
+            "p_value": friedman.p_value,
             # a perfect agreement of all contests has no finite statistic, nor has JSON
             "f_statistic": friedman.f_statistic if math.isfinite(friedman.f_statistic) else None,
             "f_p_value": friedman.f_p_value,
         },
         "critical_difference": None if nemenyi is None else nemenyi.critical_difference,
-        "pairs": [] if nemenyi is None else [
+        "pairs": []
+        if nemenyi is None
+        else [
             {**test._asdict(), "nemenyi_p_value": float(nemenyi.p_values[at[test.first], at[test.second]])}
             for test in found.wilcoxon(metric)
         ],
-    }  # fmt: skip
+    }
 
 
 def print_comparison(facts: dict[str, Any]) -> None:
     """The numbers of each method, whether they differ, and which."""
     console, metric = new_console(), METRIC_NAMES[facts["metric"]]
     folds = facts["folds"]
-    print_facts(console, "Compared", [
-        ("data", listed(facts["data"])),
-        ("costs", listed(facts["costs"])),
-        ("folds", listed([f"{count} of {name}" for name, count in folds.items()])),
-        *([("files", listed(facts["files"]))] if facts["files"] else []),
-    ])  # fmt: skip
+    print_facts(
+        console,
+        "Compared",
+        [
+            ("data", listed(facts["data"])),
+            ("costs", listed(facts["costs"])),
+            ("folds", listed([f"{count} of {name}" for name, count in folds.items()])),
+            *([("files", listed(facts["files"]))] if facts["files"] else []),
+        ],
+    )
     several = len(facts["data_sets"]) > 1
     shown = shown_metrics(facts["methods"], several)
     table = new_table(("method", "left"), *((METRIC_NAMES[name], "right") for name in shown), ("mean rank", "right"))
@@ -82,18 +91,32 @@ def _print_tests(console: Any, facts: dict[str, Any], metric: str) -> None:
     lines = []
     if friedman is not None:
         by_f = "" if friedman["f_statistic"] is None else f"; F {friedman['f_statistic']:.3g}"
-        lines.append(("Friedman", f"chi-square {friedman['chi_square']:.3g}, p {_p(friedman['p_value'])}{by_f}, "
-                                  f"p {_p(friedman['f_p_value'])} (Iman and Davenport)"))  # fmt: skip
+        lines.append(
+            (
+                "Friedman",
+                f"chi-square {friedman['chi_square']:.3g}, p {_p(friedman['p_value'])}{by_f}, "
+                f"p {_p(friedman['f_p_value'])} (Iman and Davenport)",
+            )
+        )
     if facts["critical_difference"] is not None:
-        lines.append(("Nemenyi", f"critical difference of mean ranks {facts['critical_difference']:.2f} "
-                                 f"at level {facts['alpha']:g}"))  # fmt: skip
+        lines.append(
+            (
+                "Nemenyi",
+                f"critical difference of mean ranks {facts['critical_difference']:.2f} at level {facts['alpha']:g}",
+            )
+        )
     if lines:
         print_facts(console, f"Do methods differ in {metric}?", lines)
     pairs = facts["pairs"]
     if not pairs:
         return
-    table = new_table(("pair", "left"), ("better : same : worse", "right"), ("Wilcoxon p", "right"),
-                      ("by Holm", "right"), ("Nemenyi p", "right"))  # fmt: skip
+    table = new_table(
+        ("pair", "left"),
+        ("better : same : worse", "right"),
+        ("Wilcoxon p", "right"),
+        ("by Holm", "right"),
+        ("Nemenyi p", "right"),
+    )
     for test in pairs[:MOST_PAIRS]:
         table.add_row(
             as_text(f"{test['first']} / {test['second']}"),

@@ -163,8 +163,10 @@ def _check_labels(table: _CostTable, labels: Sequence[Any], source: str) -> None
             f"{slip} add the {rows}."
         )
     if others:
-        note(f"{source} does not hold {quoted(others)}, of which the costs in {table.name} have rows: they hold where "
-             "such a class comes up")
+        note(
+            f"{source} does not hold {quoted(others)}, of which the costs in {table.name} have rows: they hold where "
+            "such a class comes up"
+        )
     known = [*labels, *others]
     without = [label for label, at in zip(labels, matched(labels, table.decisions), strict=True) if at < 0]
     extra = [column for column, at in zip(table.decisions, matched(table.decisions, known), strict=True) if at < 0]

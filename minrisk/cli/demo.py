@@ -14,10 +14,21 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Compare methods that know the costs with others on real data.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path("minrisk-demo"), show_default=True,
-              metavar="FOLDER", help="Where to put the model and the pictures.")
-@click.option("--costs", type=click.Choice(["clerk", "too-high"]), default="clerk", show_default=True,
-              help="The story: unsure digits may go to a clerk, or reading too high is expensive.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("minrisk-demo"),
+    show_default=True,
+    metavar="FOLDER",
+    help="Where to put the model and the pictures.",
+)
+@click.option(
+    "--costs",
+    type=click.Choice(["clerk", "too-high"]),
+    default="clerk",
+    show_default=True,
+    help="The story: unsure digits may go to a clerk, or reading too high is expensive.",
+)
 def demo(out: Path, costs: str) -> None:
     """Train on real data with a cost matrix, and compare with methods blind to costs.
 

@@ -35,14 +35,17 @@ if TYPE_CHECKING:
 
 BLIND = ("0/1", "uniform")  # what costs are called by which every mistake costs 1
 JUDGED_OPTIONS = (
-    click.option("--target", metavar="COLUMN", callback=as_column,
-                 help="The column that holds the class. Default: that of the training; or the only one the model does "
-                      "not know."),
+    click.option(
+        "--target",
+        metavar="COLUMN",
+        callback=as_column,
+        help="The column that holds the class. Default: that of the training; or the only one the model does not know.",
+    ),
     click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: the costs the model was trained on."),
-    click.option("--weight", metavar="COLUMN", callback=as_column,
-                 help="This column holds how much each row counts."),
-    numeric_option, dialect_options,
-)  # fmt: skip
+    click.option("--weight", metavar="COLUMN", callback=as_column, help="This column holds how much each row counts."),
+    numeric_option,
+    dialect_options,
+)
 
 
 def judged_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,9 +60,18 @@ def judged_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("data", type=FILE, nargs=-1, required=True)
 @judged_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-def evaluate(model: Path, data: tuple[Path, ...], target: str | None, costs: str | None, weight: str | None,
-             numeric: tuple[str, ...], delimiter: str | None, decimal: str | None, encoding: str | None,
-             as_json: bool) -> None:  # fmt: skip
+def evaluate(
+    model: Path,
+    data: tuple[Path, ...],
+    target: str | None,
+    costs: str | None,
+    weight: str | None,
+    numeric: tuple[str, ...],
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    as_json: bool,
+) -> None:
     """Report mean cost, error and the costliest confusions of MODEL on the table DATA.
 
     MODEL or DATA may be - for standard input. DATA may be several files with the same columns, or a file of svmlight's
@@ -93,9 +105,14 @@ class RowsToJudge(NamedTuple):
 
 
 def read_judged(
-    model: Path, data: tuple[Path, ...], target: str | None, costs: str | None, weight: str | None,
-    numeric: tuple[str, ...], stated: Dialect,
-) -> RowsToJudge:  # fmt: skip
+    model: Path,
+    data: tuple[Path, ...],
+    target: str | None,
+    costs: str | None,
+    weight: str | None,
+    numeric: tuple[str, ...],
+    stated: Dialect,
+) -> RowsToJudge:
     """What is to be judged, from the files that a command line names."""
     check_stdin(model, *data, costs)
     estimator = load_model(model)

@@ -15,15 +15,31 @@ SUFFIXES = {"onnx": ".onnx", "treelite": ".treelite", "json": ".json"}
 
 @click.command(short_help="Write a model for ONNX Runtime, for Treelite, or as JSON.")
 @click.argument("model", type=FILE)
-@click.option("--to", "target", required=True, type=click.Choice(list(SUFFIXES)),
-              help="onnx: a graph from numbers to the decision. treelite: trees, in the checkpoint format of Treelite. "
-                   "json: a text that a few lines of any language run.")
-@click.option("--out", type=NEW_FILE, metavar="FILE",
-              help="Write here (- is standard output). Default: MODEL with the suffix .onnx, .treelite or .json.")
-@click.option("--costs", "--cost", metavar="COSTS",
-              help=COSTS_HELP + " The exported model decides by these. Default: those the model was trained on.")
-@click.option("--linear-features", is_flag=True,
-              help="To treelite: whoever runs the model puts its linear features behind the columns.")
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    type=click.Choice(list(SUFFIXES)),
+    help="onnx: a graph from numbers to the decision. treelite: trees, in the checkpoint format of Treelite. "
+    "json: a text that a few lines of any language run.",
+)
+@click.option(
+    "--out",
+    type=NEW_FILE,
+    metavar="FILE",
+    help="Write here (- is standard output). Default: MODEL with the suffix .onnx, .treelite or .json.",
+)
+@click.option(
+    "--costs",
+    "--cost",
+    metavar="COSTS",
+    help=COSTS_HELP + " The exported model decides by these. Default: those the model was trained on.",
+)
+@click.option(
+    "--linear-features",
+    is_flag=True,
+    help="To treelite: whoever runs the model puts its linear features behind the columns.",
+)
 def export(model: Path, target: str, out: Path | None, costs: str | None, linear_features: bool) -> None:
     """Write MODEL (- for standard input) so that it runs where there is no minrisk.
 

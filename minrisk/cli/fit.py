@@ -51,43 +51,107 @@ def not_zero(context: click.Context, option: click.Parameter, value: int) -> int
 
 @click.command(short_help="Train on a table and write a model.")
 @click.argument("data", type=FILE, nargs=-1, required=True)
-@click.option("--target", metavar="COLUMN", callback=as_column,
-              help="The column that holds the class; needed but for files of svmlight's format, where it stands first.")
-@click.option("--out", required=True, type=NEW_FILE, metavar="MODEL",
-              help="Model file to write; - is standard output, the summary then goes to standard error.")
+@click.option(
+    "--target",
+    metavar="COLUMN",
+    callback=as_column,
+    help="The column that holds the class; needed but for files of svmlight's format, where it stands first.",
+)
+@click.option(
+    "--out",
+    required=True,
+    type=NEW_FILE,
+    metavar="MODEL",
+    help="Model file to write; - is standard output, the summary then goes to standard error.",
+)
 @click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: uniform.")
-@click.option("--drop", multiple=True, metavar="COLUMN", callback=as_column,
-              help="Leave this column out; may be given several times.")
-@click.option("--categorical", multiple=True, metavar="COLUMN", callback=as_column,
-              help="This column holds categories, as columns of words do; may be given several times.")
+@click.option(
+    "--drop",
+    multiple=True,
+    metavar="COLUMN",
+    callback=as_column,
+    help="Leave this column out; may be given several times.",
+)
+@click.option(
+    "--categorical",
+    multiple=True,
+    metavar="COLUMN",
+    callback=as_column,
+    help="This column holds categories, as columns of words do; may be given several times.",
+)
 @numeric_option
-@click.option("--weight", metavar="COLUMN", callback=as_column,
-              help="This column holds how much each row counts, and is no feature.")
-@click.option("--groups", metavar="COLUMN", callback=as_column,
-              help="Rows of which this column holds the same belong together, such as all of one patient: some are not "
-                   "used to judge what was learnt from others. It is no feature.")
-@click.option("--class-weight", type=click.Choice(["balanced"]),
-              help="Let all classes count as much, however many rows they have. Default: rows count alike.")
-@click.option("--bins-in", type=FOLDER, metavar="FOLDER",
-              help="Read Parquet files piece by piece, and keep a byte a value in a file there until the fit ends.")
-@click.option("--scheduler", metavar="ADDRESS",
-              help="Fit on the Dask cluster of this scheduler, such as tcp://host:8786: its workers read DATA, Parquet "
-                   "files of numbers or folders of them.")
-@click.option("--checkpoint", type=NEW_FILE, metavar="FILE",
-              help="Keep the rounds in this file while they are made; after a kill or a reboot the same command goes "
-                   "on from there. It is removed when the fit has ended.")
+@click.option(
+    "--weight",
+    metavar="COLUMN",
+    callback=as_column,
+    help="This column holds how much each row counts, and is no feature.",
+)
+@click.option(
+    "--groups",
+    metavar="COLUMN",
+    callback=as_column,
+    help="Rows of which this column holds the same belong together, such as all of one patient: some are not "
+    "used to judge what was learnt from others. It is no feature.",
+)
+@click.option(
+    "--class-weight",
+    type=click.Choice(["balanced"]),
+    help="Let all classes count as much, however many rows they have. Default: rows count alike.",
+)
+@click.option(
+    "--bins-in",
+    type=FOLDER,
+    metavar="FOLDER",
+    help="Read Parquet files piece by piece, and keep a byte a value in a file there until the fit ends.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Fit on the Dask cluster of this scheduler, such as tcp://host:8786: its workers read DATA, Parquet "
+    "files of numbers or folders of them.",
+)
+@click.option(
+    "--checkpoint",
+    type=NEW_FILE,
+    metavar="FILE",
+    help="Keep the rounds in this file while they are made; after a kill or a reboot the same command goes "
+    "on from there. It is removed when the fit has ended.",
+)
 @dialect_options
 @method_options
 @click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
-@click.option("--n-jobs", type=int, default=-1, show_default="-1, with --scheduler 1", callback=not_zero,
-              help="Threads, -1 for all cores; with --scheduler those of each piece of rows. The model does not depend "
-                   "on it.")
+@click.option(
+    "--n-jobs",
+    type=int,
+    default=-1,
+    show_default="-1, with --scheduler 1",
+    callback=not_zero,
+    help="Threads, -1 for all cores; with --scheduler those of each piece of rows. The model does not depend on it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
-def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None, drop: tuple[str, ...],
-        categorical: tuple[str, ...], numeric: tuple[str, ...], weight: str | None, groups: str | None,
-        class_weight: str | None, bins_in: Path | None, scheduler: str | None, checkpoint: Path | None,
-        delimiter: str | None, decimal: str | None, encoding: str | None, method: str, seed: int, n_jobs: int,
-        as_json: bool, **options: Any) -> None:  # fmt: skip
+def fit(
+    data: tuple[Path, ...],
+    target: str | None,
+    out: Path,
+    costs: str | None,
+    drop: tuple[str, ...],
+    categorical: tuple[str, ...],
+    numeric: tuple[str, ...],
+    weight: str | None,
+    groups: str | None,
+    class_weight: str | None,
+    bins_in: Path | None,
+    scheduler: str | None,
+    checkpoint: Path | None,
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    method: str,
+    seed: int,
+    n_jobs: int,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Train on the table DATA and write the model to a file.
 
     The model keeps the name of the target. DATA may be - for standard input, a file of svmlight's format, or several
@@ -129,7 +193,10 @@ def fit(data: tuple[Path, ...], target: str | None, out: Path, costs: str | None
             with waiting_once():
                 rounds = None if checkpoint is None else Checkpoint(checkpoint)
                 model.fit(
-                    given_rows.X, given_rows.y, sample_weight=given_rows.weight, groups=given_rows.groups,
+                    given_rows.X,
+                    given_rows.y,
+                    sample_weight=given_rows.weight,
+                    groups=given_rows.groups,
                     checkpoint=rounds,
                 )
         except ValueError as error:
@@ -229,17 +296,13 @@ class TrainingData(NamedTuple):
     groups: Any = None
 
 
-def _given_at_once(
-    rows: TrainingData, target: str | None, name: str, first_feature: int | None = None
-) -> GivenRows:
+def _given_at_once(rows: TrainingData, target: str | None, name: str, first_feature: int | None = None) -> GivenRows:
     """Rows that are in memory."""
     import numpy as np
 
     classes, counts = np.unique(rows.y, return_counts=True)
     classes = checked_classes(classes, len(rows.y), target, name)
-    return GivenRows(
-        rows.X, rows.y, classes, counts, rows.X.shape[1], name, first_feature, rows.weight, rows.groups
-    )
+    return GivenRows(rows.X, rows.y, classes, counts, rows.X.shape[1], name, first_feature, rows.weight, rows.groups)
 
 
 def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -> TrainingData:
@@ -301,8 +364,10 @@ def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:
         if what == "dates":
             _tell_no_dates(column, where)
     elif many and not all_differ:
-        note(f"{where} holds {differ} texts in {present} rows, taken for categories: if they are names, which say "
-             "nothing of new rows, leave it out with --drop")
+        note(
+            f"{where} holds {differ} texts in {present} rows, taken for categories: if they are names, which say "
+            "nothing of new rows, leave it out with --drop"
+        )
 
 
 def _tell_no_dates(column: pd.Series[Any], where: str) -> None:
@@ -318,8 +383,10 @@ def _tell_no_dates(column: pd.Series[Any], where: str) -> None:
         note(f"{where} holds dates with a zone and others without: write them alike")
     elif len(no_dates) < len(values) / 2:
         row = int(column.eq(no_dates[0]).to_numpy().argmax()) + 1
-        note(f"{where} would be a column of dates but for {len(no_dates)} of its values, such as "
-             f"{short(no_dates[0])!r} in row {row}")
+        note(
+            f"{where} would be a column of dates but for {len(no_dates)} of its values, such as "
+            f"{short(no_dates[0])!r} in row {row}"
+        )
 
 
 def classes_in(y: Labels, target: str | None, data: str | Path) -> Labels:

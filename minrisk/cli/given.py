@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 TWO_THINGS = (  # options that exclude one another
-    ("categorical", "numeric"), ("weight", "groups"),
+    ("categorical", "numeric"),
+    ("weight", "groups"),
     *((one, other) for one in ("weight", "groups") for other in ("drop", "categorical", "numeric")),
-)  # fmt: skip
+)
 
 
 class Roles(NamedTuple):
@@ -69,8 +70,10 @@ def check_names(names: Sequence[str], data: Path, roles: Roles) -> None:
     for option, named in roles.stated.items():
         missing_columns(names, named, data, f"named by --{option}")
         if roles.target in named:
-            does = {"drop": "would leave out the target: drop other columns",
-                    "categorical": "names the target: its labels are classes as they are"}  # fmt: skip
+            does = {
+                "drop": "would leave out the target: drop other columns",
+                "categorical": "names the target: its labels are classes as they are",
+            }
             what = does.get(option, "names the target: give another column")
             raise click.ClickException(f"--{option} {roles.target} {what}.")
     for one, other in TWO_THINGS:
@@ -81,8 +84,10 @@ def check_names(names: Sequence[str], data: Path, roles: Roles) -> None:
 
 def tell_numbers(column: str) -> None:
     """Say that a column of row names is left out."""
-    note(f"the column {column!r}, as pandas and R write the names of rows, is left out: rename it to have it as a "
-         "feature")
+    note(
+        f"the column {column!r}, as pandas and R write the names of rows, is left out: rename it to have it as a "
+        "feature"
+    )
 
 
 def tell_blanks(y: Labels, target: str) -> None:

@@ -131,9 +131,14 @@ def size(n_bytes: int) -> str:
 def progress(what: str, steps: int) -> Iterator[Callable[[], None]]:
     """A bar on stderr where that is a terminal; the value is to be called after every step."""
     bar = Progress(
-        TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty(),
-    )  # fmt: skip
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
     with bar:
         task = bar.add_task(what, total=steps)
         yield lambda: bar.advance(task)

@@ -41,22 +41,47 @@ if TYPE_CHECKING:
 @click.command(short_help="Decide for every row of a table.")
 @click.argument("model", type=FILE)
 @click.argument("data", type=FILE, nargs=-1, required=True)
-@click.option("--out", type=NEW_FILE, metavar="FILE",
-              help="Write here (.csv, .csv.gz or .parquet; - is standard output, in UTF-8); without it CSV goes to "
-                   "standard output.")
-@click.option("--keep", multiple=True, metavar="COLUMN,...", callback=as_column,
-              help="Copy these columns of DATA, as they are, to the front of the output; may be given several times.")
-@click.option("--costs", metavar="COSTS",
-              help=COSTS_HELP + " Decide by these, without a new fit. Default: those the model was trained on.")
+@click.option(
+    "--out",
+    type=NEW_FILE,
+    metavar="FILE",
+    help="Write here (.csv, .csv.gz or .parquet; - is standard output, in UTF-8); without it CSV goes to "
+    "standard output.",
+)
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMN,...",
+    callback=as_column,
+    help="Copy these columns of DATA, as they are, to the front of the output; may be given several times.",
+)
+@click.option(
+    "--costs",
+    metavar="COSTS",
+    help=COSTS_HELP + " Decide by these, without a new fit. Default: those the model was trained on.",
+)
 @click.option("--probabilities", "--proba", is_flag=True, help="Add a column of probabilities for each class.")
-@click.option("--safe-text", is_flag=True,
-              help="Put an apostrophe before texts that spreadsheets would take for formulas (they begin with =, +, -, "
-                   "@, a tab or an end of line, and are no numbers), and quotation marks around all texts.")
+@click.option(
+    "--safe-text",
+    is_flag=True,
+    help="Put an apostrophe before texts that spreadsheets would take for formulas (they begin with =, +, -, "
+    "@, a tab or an end of line, and are no numbers), and quotation marks around all texts.",
+)
 @numeric_option
 @dialect_options
-def predict(model: Path, data: tuple[Path, ...], out: Path | None, keep: tuple[str, ...], costs: str | None,
-            probabilities: bool, safe_text: bool, numeric: tuple[str, ...], delimiter: str | None,
-            decimal: str | None, encoding: str | None) -> None:  # fmt: skip
+def predict(
+    model: Path,
+    data: tuple[Path, ...],
+    out: Path | None,
+    keep: tuple[str, ...],
+    costs: str | None,
+    probabilities: bool,
+    safe_text: bool,
+    numeric: tuple[str, ...],
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str | None,
+) -> None:
     """Decide for every row of DATA: a table with the column 'decision', in the order of the rows.
 
     Columns are found by name; those the model does not know are left alone. MODEL or DATA may be - for standard input.
@@ -113,8 +138,10 @@ def _table_features(estimator: Any, table: Table, kept: Sequence[str], numeric: 
         unused = [name for name in names if name not in used]
         if unused:
             plural = "" if len(unused) == 1 else "s"
-            note(f"column{plural} of {shown(data)} not used: {', '.join(map(repr, unused[:8]))}"
-                 + ("" if len(unused) <= 8 else f" and {len(unused) - 8} more"))
+            note(
+                f"column{plural} of {shown(data)} not used: {', '.join(map(repr, unused[:8]))}"
+                + ("" if len(unused) <= 8 else f" and {len(unused) - 8} more")
+            )
     others = [name for name in names if known is not None or name != target]
     frame = table.frame(texts=text_columns(estimator, others), mixed=numeric)
     tell_table(table)
@@ -149,8 +176,10 @@ def _print_table(frame: pd.DataFrame, quoted: bool) -> None:
         if sys.stdout.isatty():
             text = printable(text, keep="\n")
         if not told and written_on(text) != text:
-            note(f"standard output is in {sys.stdout.encoding}, which cannot write all of this: the rest is escaped; "
-                 "--out - and --out FILE write UTF-8")
+            note(
+                f"standard output is in {sys.stdout.encoding}, which cannot write all of this: the rest is escaped; "
+                "--out - and --out FILE write UTF-8"
+            )
             told = True
         say(text, end="")
 

@@ -59,7 +59,7 @@ def describe_fit(
         "seconds": round(seconds, 3),
         "model": str(out),
         "bytes": n_bytes,
-    }  # fmt: skip
+    }
 
 
 def _categories(model: Any) -> dict[str, int]:
@@ -105,23 +105,35 @@ def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix, weight: An
         "rows": len(y),
         "risk": risk,
         "error": float(1 - np.average(settled, weights=weight)),
-        **({"referred": [
-            {"decision": cost.decisions[j], "count": counts[:, j].sum().item(),
-             "share": float(np.average(column == j, weights=weight))}
-            for j in referrals
-        ]} if referrals else {}),
+        **(
+            {
+                "referred": [
+                    {
+                        "decision": cost.decisions[j],
+                        "count": counts[:, j].sum().item(),
+                        "share": float(np.average(column == j, weights=weight)),
+                    }
+                    for j in referrals
+                ]
+            }
+            if referrals
+            else {}
+        ),
         "best_constant": {"decision": cost.decisions[constant], "cost": best},
         "regret": regret(y, decided, cost, **weighed),
         "total_cost": total,
         "confusions": [
             {
-                "true": cost.classes[i], "decided": cost.decisions[j], "count": counts[i, j].item(),
-                "cost_each": float(cost.values[i, j]), "cost": float(totals[i, j]),
+                "true": cost.classes[i],
+                "decided": cost.decisions[j],
+                "count": counts[i, j].item(),
+                "cost_each": float(cost.values[i, j]),
+                "cost": float(totals[i, j]),
                 "share": float(totals[i, j] / total),
             }
             for i, j in order
         ],
-    }  # fmt: skip
+    }
 
 
 def describe_model(model: Any, path: Path) -> dict[str, Any]:
@@ -191,8 +203,9 @@ def _print_columns(console: Console, columns: list[dict[str, Any]]) -> None:
     """What became of each column of a table."""
     from minrisk.data.column_report import ColumnFacts
 
-    table = new_table(("column", "left"), ("kind", "left"), ("values", "right"), ("missing", "right"),
-                      ("became", "left"))
+    table = new_table(
+        ("column", "left"), ("kind", "left"), ("values", "right"), ("missing", "right"), ("became", "left")
+    )
     for column in (ColumnFacts(**line) for line in columns[:COLUMNS]):
         remark = Text(f"; {column.remark}", style="yellow") if column.remark else Text()
         table.add_row(as_text(column.name), column.kind, *column.counts, Text(column.became) + remark)
@@ -219,18 +232,37 @@ def print_evaluation(facts: dict[str, Any]) -> None:
     if not confusions:
         console.print("\nNo decision cost anything.")
         return
-    table = new_table(("true", "left"), ("decided", "left"), ("count", "right"), ("cost each", "right"),
-                   ("cost", "right"), ("share", "right"), ("", "left"))
+    table = new_table(
+        ("true", "left"),
+        ("decided", "left"),
+        ("count", "right"),
+        ("cost each", "right"),
+        ("cost", "right"),
+        ("share", "right"),
+        ("", "left"),
+    )
     for row in confusions[:CONFUSIONS]:
         table.add_row(
-            as_text(row["true"]), as_text(row["decided"]), f"{row['count']:.10g}", number(row["cost_each"]),
-            number(row["cost"]), f"{100 * row['share']:.1f} %", bar(row["share"], confusions[0]["share"]),
-        )  # fmt: skip
+            as_text(row["true"]),
+            as_text(row["decided"]),
+            f"{row['count']:.10g}",
+            number(row["cost_each"]),
+            number(row["cost"]),
+            f"{100 * row['share']:.1f} %",
+            bar(row["share"], confusions[0]["share"]),
+        )
     rest = confusions[CONFUSIONS:]
     if rest:
         cost, share = sum(row["cost"] for row in rest), sum(row["share"] for row in rest)
-        table.add_row(Text(f"{len(rest)} more", style="dim"), "", f"{sum(row['count'] for row in rest):.10g}", "",
-                      number(cost), f"{100 * share:.1f} %", "")
+        table.add_row(
+            Text(f"{len(rest)} more", style="dim"),
+            "",
+            f"{sum(row['count'] for row in rest):.10g}",
+            "",
+            number(cost),
+            f"{100 * share:.1f} %",
+            "",
+        )
     print_section(console, "Costliest confusions", table)
 
 
@@ -265,7 +297,7 @@ def _regret_in_words(regret: float, best: float) -> str:
 def print_model(facts: dict[str, Any]) -> None:
     """What a model is, its costs and its features."""
     console = new_console()
-    extra = facts["decisions"][len(facts["classes"]):]
+    extra = facts["decisions"][len(facts["classes"]) :]
     linear = f"{facts['linear_features']} combinations of them are used" if facts["linear_features"] else "none"
     smooth = f"kernels around {facts['landmarks']} rows" if facts["landmarks"] else "none"
     parameters = (f"{name} {value}" for name, value in facts["parameters"].items() if value is not None)
@@ -304,8 +336,9 @@ def _courses(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """Lines for what was followed over the rounds, as far as the algorithm follows it."""
     lines = [
         (name, f"{spark(course)}  {number(course[0])} → {number(course[-1])}")
-        for name, course in (("loss", facts["train_loss"]), ("training cost", facts["train_risk"])) if course
-    ]  # fmt: skip
+        for name, course in (("loss", facts["train_loss"]), ("training cost", facts["train_risk"]))
+        if course
+    ]
     left_out = [value for _, value in facts["validation_loss"] or []]
     judged = ("validated loss" if facts["link"] else "validated cost", left_out)
     for name, course in (("validated cost", facts["validation_risk"]), judged):
@@ -318,17 +351,33 @@ def _print_selection(console: Console, facts: dict[str, Any]) -> None:
     """What was tried, which share of the model it became, and what they are together."""
     tried = facts["selection"]
     several = len({row["surrogate"] for row in tried}) > 1
-    table = new_table(*([("surrogate", "left")] if several else []), ("candidate", "left"), ("share", "right"),
-                   ("rounds", "right"), ("temperature", "right"), ("mean cost", "right"))
+    table = new_table(
+        *([("surrogate", "left")] if several else []),
+        ("candidate", "left"),
+        ("share", "right"),
+        ("rounds", "right"),
+        ("temperature", "right"),
+        ("mean cost", "right"),
+    )
     kept = [row for row in tried if row["surrogate"] == facts["surrogate"] and row["share"] > 0]
-    whole = {"surrogate": facts["surrogate"], "variant": "together", "share": 1.0, "n_rounds": facts["rounds"],
-             "temperature": facts["temperature"], "risk": kept[0]["pooled_risk"]}  # fmt: skip
+    whole = {
+        "surrogate": facts["surrogate"],
+        "variant": "together",
+        "share": 1.0,
+        "n_rounds": facts["rounds"],
+        "temperature": facts["temperature"],
+        "risk": kept[0]["pooled_risk"],
+    }
     for row in [*tried, whole] if len(kept) > 1 else tried:
         used = row in kept or row is whole
         cells = [
-            *([row["surrogate"]] if several else []), row["variant"], f"{100 * row['share']:.1f} %" if used else "–",
-            str(row["n_rounds"]), number(row["temperature"]), "–" if row["risk"] is None else number(row["risk"]),
-        ]  # fmt: skip
+            *([row["surrogate"]] if several else []),
+            row["variant"],
+            f"{100 * row['share']:.1f} %" if used else "–",
+            str(row["n_rounds"]),
+            number(row["temperature"]),
+            "–" if row["risk"] is None else number(row["risk"]),
+        ]
         table.add_row(*map(as_text, cells), style="bold" if row is whole else "" if used else "dim")
     print_section(console, "Candidates, judged by the rows left out", table)
     if len(kept) < len(tried):

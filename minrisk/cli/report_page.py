@@ -17,15 +17,32 @@ from minrisk.io.dialect import Dialect
 @click.command(short_help="A page about a model and its mistakes.")
 @click.argument("model", type=FILE)
 @click.argument("data", type=FILE, nargs=-1, required=True)
-@click.option("--out", type=NEW_FILE, metavar="FILE", required=True,
-              help="The page, a file of HTML; - is standard output.")
+@click.option(
+    "--out", type=NEW_FILE, metavar="FILE", required=True, help="The page, a file of HTML; - is standard output."
+)
 @click.option("--title", metavar="TEXT", help="Heading of the page. Default: the name of the algorithm.")
-@click.option("--rows", type=click.IntRange(min=0), default=20, show_default=True,
-              help="How many of the rows whose decisions cost most are told.")
+@click.option(
+    "--rows",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="How many of the rows whose decisions cost most are told.",
+)
 @judged_options
-def report(model: Path, data: tuple[Path, ...], out: Path, title: str | None, rows: int, target: str | None,
-           costs: str | None, weight: str | None, numeric: tuple[str, ...], delimiter: str | None, decimal: str | None,
-           encoding: str | None) -> None:  # fmt: skip
+def report(
+    model: Path,
+    data: tuple[Path, ...],
+    out: Path,
+    title: str | None,
+    rows: int,
+    target: str | None,
+    costs: str | None,
+    weight: str | None,
+    numeric: tuple[str, ...],
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str | None,
+) -> None:
     """Write a page about MODEL and what its decisions about the table DATA cost: one HTML file that needs no network.
 
     MODEL or DATA may be - for standard input. DATA may be several files with the same columns, or a file of svmlight's
@@ -42,7 +59,14 @@ def report(model: Path, data: tuple[Path, ...], out: Path, title: str | None, ro
 
     path = None if str(out) == STREAM else out
     page = write_report(
-        given.model, given.X, given.y, path, given.cost, given.weight, title=title, n_rows=rows,
+        given.model,
+        given.X,
+        given.y,
+        path,
+        given.cost,
+        given.weight,
+        title=title,
+        n_rows=rows,
         names=column_names(given.model),
     )
     if path is None:

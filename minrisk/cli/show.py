@@ -30,8 +30,12 @@ class TreeNumbers(click.ParamType):  # type: ignore[type-arg]  # of newer versio
             return value  # type: ignore[no-any-return]
         found = re.fullmatch(r"(\d+)(?:-(\d+))?", str(value))
         if found is None:
-            self.fail(f"must be a number or a range of numbers of trees, such as 3 or 10-12, got {value!r}; MODEL "
-                      "stands before it", param, ctx)
+            self.fail(
+                f"must be a number or a range of numbers of trees, such as 3 or 10-12, got {value!r}; MODEL "
+                "stands before it",
+                param,
+                ctx,
+            )
         first, last = int(found[1]), int(found[2] or found[1])
         if last < first:
             self.fail(f"must be a range from a smaller to a larger number, got {value!r}", param, ctx)
@@ -40,8 +44,14 @@ class TreeNumbers(click.ParamType):  # type: ignore[type-arg]  # of newer versio
 
 @click.command(short_help="What is in a model file.")
 @click.argument("model", type=FILE)
-@click.option("--trees", type=TreeNumbers(), is_flag=False, flag_value=EVERY, metavar="[N or N-M]",
-              help="Show trees, by their numbers from 0; without a number all of them.")
+@click.option(
+    "--trees",
+    type=TreeNumbers(),
+    is_flag=False,
+    flag_value=EVERY,
+    metavar="[N or N-M]",
+    help="Show trees, by their numbers from 0; without a number all of them.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def show(model: Path, trees: range | str | None, as_json: bool) -> None:
     """Show how MODEL (- for standard input) was trained, its costs, its course and its most important features."""
@@ -68,8 +78,10 @@ def print_trees(model: Any, path: Path, wanted: range | str, as_json: bool) -> N
         raise click.ClickException(f"the model {path} holds no trees: leave out --trees.") from None
     n_trees = int(frame["tree"].max()) + 1
     if isinstance(wanted, range) and wanted[-1] >= n_trees:
-        raise click.ClickException(f"the model {path} has {n_trees} trees, 0 to {n_trees - 1}, but --trees asks for "
-                                   f"number {wanted[-1]}: give a smaller one.")
+        raise click.ClickException(
+            f"the model {path} has {n_trees} trees, 0 to {n_trees - 1}, but --trees asks for "
+            f"number {wanted[-1]}: give a smaller one."
+        )
     chosen = frame[frame["tree"].isin(range(n_trees) if wanted == EVERY else wanted)]
     if as_json:
         print_json({"model": str(path), "trees": _nodes_as_json(chosen)})

@@ -17,10 +17,28 @@ from minrisk._printable import printable
 
 HANDLER = "minrisk.plain"
 LONGEST_MESSAGE = 2000  # characters of a message
-ALIKE = str.maketrans({
-    "█": "#", "▁": "_", "▂": ".", "▃": "-", "▄": "~", "▅": "=", "▆": "+", "▇": "*", "·": ".", "–": "-", "→": ">",
-    "…": "...", "−": "-", "─": "-", "━": "-", "\u2019": "'", "\u00a0": " ", "\u202f": " ",
-})  # fmt: skip
+ALIKE = str.maketrans(
+    {
+        "█": "#",
+        "▁": "_",
+        "▂": ".",
+        "▃": "-",
+        "▄": "~",
+        "▅": "=",
+        "▆": "+",
+        "▇": "*",
+        "·": ".",
+        "–": "-",
+        "→": ">",
+        "…": "...",
+        "−": "-",
+        "─": "-",
+        "━": "-",
+        "\u2019": "'",
+        "\u00a0": " ",
+        "\u202f": " ",
+    }
+)
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:

@@ -99,8 +99,12 @@ def described(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [type(value).__name__, *map(described, value)]
     if isinstance(value, np.random.RandomState):
-        return {"random state": [repr(part) if not isinstance(part, np.ndarray) else digest(part)
-                                 for part in value.get_state(legacy=True)]}  # fmt: skip
+        return {
+            "random state": [
+                repr(part) if not isinstance(part, np.ndarray) else digest(part)
+                for part in value.get_state(legacy=True)
+            ]
+        }
     if isinstance(value, np.ndarray) or hasattr(value, "columns") or hasattr(value, "tocsr"):
         return {"data": digest(value)}
     return _other(value)

@@ -197,10 +197,11 @@ def _cost_parameters(estimator: Any) -> list[str]:
 
     parameters = estimator.get_params(deep=True)
     return [
-        name for name in parameters
+        name
+        for name in parameters
         if name == "cost"
         or (name.endswith("__cost") and isinstance(parameters[name.removesuffix("__cost")], BoostedClassifier))
-    ]  # fmt: skip
+    ]
 
 
 def _last(name: str) -> str:

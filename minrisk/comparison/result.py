@@ -90,9 +90,12 @@ class Comparison:
     """
 
     def __init__(
-        self, records: Sequence[dict[str, Any]], methods: Sequence[str], n_folds: Mapping[str, int],
+        self,
+        records: Sequence[dict[str, Any]],
+        methods: Sequence[str],
+        n_folds: Mapping[str, int],
         failures: Sequence[dict[str, Any]] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.records, self.methods = list(records), list(methods)
         self.n_folds, self.failures = dict(n_folds), list(failures)
         self.data_sets = list(self.n_folds)
@@ -431,9 +434,7 @@ def shown_metrics(lines: Sequence[Mapping[str, Any]], several: bool) -> list[str
     return [name for name in there if not (several and name == "cost")]
 
 
-def _cells(
-    values: Sequence[float], spreads: Sequence[float | None], decimals: int
-) -> tuple[list[str], list[bool]]:  # fmt: skip
+def _cells(values: Sequence[float], spreads: Sequence[float | None], decimals: int) -> tuple[list[str], list[bool]]:
     """Numbers as texts, with their spread, and which of them are the least, to the decimals that are written."""
     texts = [ABSENT if np.isnan(value) else f"{value:.{decimals}f}" for value in values]
     known = [value for value in values if not np.isnan(value)]

@@ -39,9 +39,12 @@ class FixedSeed(NamedTuple):
 
 
 OPTION_RULES: dict[str, Rule] = {  # of the options, in the order in which they are checked
-    "n_jobs": Threads(), "threads": Number(int, 1), "random_state": FixedSeed(), "verbose": Verbosity(),
+    "n_jobs": Threads(),
+    "threads": Number(int, 1),
+    "random_state": FixedSeed(),
+    "verbose": Verbosity(),
     "on_error": Choice(("raise", "skip")),
-}  # fmt: skip
+}
 
 
 def compare(
@@ -240,9 +243,13 @@ def _data_set(name: str, X: Any, y: Any, cost: Any) -> ComparedData:
 
 
 def _tasks(
-    data: Sequence[ComparedData], folds: Mapping[str, list[Any]], chosen: Sequence[ComparedMethod], seed: int,
-    threads: int, place: Path | None,
-) -> Iterator[tuple[ComparedMethod, int, FoldTask]]:  # fmt: skip
+    data: Sequence[ComparedData],
+    folds: Mapping[str, list[Any]],
+    chosen: Sequence[ComparedMethod],
+    seed: int,
+    threads: int,
+    place: Path | None,
+) -> Iterator[tuple[ComparedMethod, int, FoldTask]]:
     """Every fit, with its method and the number of its fold."""
     costs_matter = any(each.costs_matter for each in data)
     for each in data:
@@ -253,13 +260,21 @@ def _tasks(
             ways = method.decides(costs_matter)
             estimator = method.estimator(each.cost if each.costs_matter else None, seed, threads)
             told = described(estimator)
-            common = {"format": RESULT_FORMAT, "data": content, "cost": costs, "method": told, "threads": threads,
-                      "ways": list(ways)}  # fmt: skip
+            common = {
+                "format": RESULT_FORMAT,
+                "data": content,
+                "cost": costs,
+                "method": told,
+                "threads": threads,
+                "ways": list(ways),
+            }
             rehearsal = key_of({"data": each.name, "method": told})
             for number, (train, test, trained_on, tested_on) in enumerate(parts, start=1):
                 settings = {**common, "train": trained_on, "test": tested_on}
-                yield method, number, FoldTask(
-                    each, train, test, estimator, ways, threads, rehearsal, key_of(settings), settings, place
+                yield (
+                    method,
+                    number,
+                    FoldTask(each, train, test, estimator, ways, threads, rehearsal, key_of(settings), settings, place),
                 )
 
 
@@ -290,9 +305,12 @@ def _run(tasks: Sequence[FoldTask], n_jobs: int | None) -> Generator[Outcome | F
 
 
 def _result(
-    data: Sequence[ComparedData], folds: Mapping[str, list[Any]], chosen: Sequence[ComparedMethod],
-    tasks: Sequence[tuple[ComparedMethod, int, FoldTask]], outcomes: Sequence[Outcome | Failure | None],
-) -> Comparison:  # fmt: skip
+    data: Sequence[ComparedData],
+    folds: Mapping[str, list[Any]],
+    chosen: Sequence[ComparedMethod],
+    tasks: Sequence[tuple[ComparedMethod, int, FoldTask]],
+    outcomes: Sequence[Outcome | Failure | None],
+) -> Comparison:
     """Rows of a table: a data set, a method as it decides, and a fold each."""
     records: list[dict[str, Any]] = []
     failures: list[dict[str, Any]] = []
@@ -305,12 +323,20 @@ def _result(
         for way, numbers in outcome.items():
             cost, unit = numbers["cost"], task.data.constant_cost or 1.0
             assert cost is not None  # which every fold has
-            records.append({
-                **where, "method": method.name + (AFTERWARDS if way == EXPECTED else ""),
-                "error": numbers["error"], "cost": cost, "relative_cost": cost / unit,
-                "log_loss": numbers["log_loss"], "fit_seconds": numbers["fit_seconds"],
-                "predict_seconds": numbers["predict_seconds"], "n_train": len(task.train), "n_test": len(task.test),
-            })  # fmt: skip
+            records.append(
+                {
+                    **where,
+                    "method": method.name + (AFTERWARDS if way == EXPECTED else ""),
+                    "error": numbers["error"],
+                    "cost": cost,
+                    "relative_cost": cost / unit,
+                    "log_loss": numbers["log_loss"],
+                    "fit_seconds": numbers["fit_seconds"],
+                    "predict_seconds": numbers["predict_seconds"],
+                    "n_train": len(task.train),
+                    "n_test": len(task.test),
+                }
+            )
     there = {record["method"] for record in records}
     names = chain.from_iterable((method.name, method.name + AFTERWARDS) for method in chosen)
     sizes = {each.name: len(folds[each.name]) for each in data}

@@ -448,8 +448,14 @@ def signed_rank_tests(values: Any, pairs: Iterable[tuple[int, int]] | None = Non
     corrected = holm([p for _, p in made])
     return [
         SignedRankTest(
-            i, j, int((table[:, i] < table[:, j]).sum()), int((table[:, i] == table[:, j]).sum()),
-            int((table[:, i] > table[:, j]).sum()), statistic, p, float(by_holm),
+            i,
+            j,
+            int((table[:, i] < table[:, j]).sum()),
+            int((table[:, i] == table[:, j]).sum()),
+            int((table[:, i] > table[:, j]).sum()),
+            statistic,
+            p,
+            float(by_holm),
         )
         for (i, j), (statistic, p), by_holm in zip(chosen, made, corrected, strict=True)
-    ]  # fmt: skip
+    ]

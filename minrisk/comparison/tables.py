@@ -7,10 +7,21 @@ import re
 from collections.abc import Callable, Sequence
 
 LATEX_MARKS = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-    "|": r"\textbar{}", "±": r"$\pm$",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+}
 ABSENT = "–"  # a cell for which there is no number
 
 
@@ -81,9 +92,11 @@ def decimals_of(values: Sequence[float], digits: int) -> int:
 
 
 def _marked(
-    lines: Sequence[Sequence[str]], best: Sequence[Sequence[bool]], bold: Callable[[str], str],
+    lines: Sequence[Sequence[str]],
+    best: Sequence[Sequence[bool]],
+    bold: Callable[[str], str],
     escape: Callable[[str], str],
-) -> list[list[str]]:  # fmt: skip
+) -> list[list[str]]:
     """Cells as they are written, the best ones bold."""
     return [
         [bold(escape(cell)) if best and best[i][j] else escape(cell) for j, cell in enumerate(line)]

@@ -86,9 +86,7 @@ def ordinal(classes: Any, p: float = 1.0) -> CostMatrix:
     """
     count, labels = _count(classes)
     if not _is_finite(p) or p <= 0:
-        raise ValueError(
-            f"p must be a finite number above 0, got {p!r}: use p=1 for absolute distance, 2 for squared."
-        )
+        raise ValueError(f"p must be a finite number above 0, got {p!r}: use p=1 for absolute distance, 2 for squared.")
     rank = np.arange(count, dtype=np.float64)
     cost = CostMatrix(np.abs(rank[:, None] - rank[None, :]) ** p, labels)
     return graded(cost) if count > 2 else cost  # two classes are as far from each other in either order
@@ -144,9 +142,7 @@ def balanced(y: Any, sample_weight: Any = None) -> CostMatrix:
     return CostMatrix((rows.sum() / (count * rows))[:, None] * (1.0 - np.eye(count)), names)
 
 
-def random_symmetric(
-    classes: Any, low: float = 1.0, high: float = 10.0, random_state: Any = None
-) -> CostMatrix:
+def random_symmetric(classes: Any, low: float = 1.0, high: float = 10.0, random_state: Any = None) -> CostMatrix:
     """Return symmetric random costs, drawn uniformly from an interval, as the paper on guess-averse losses uses them.
 
     Parameters
@@ -186,9 +182,7 @@ def random_symmetric(
     """
     count, labels = _count(classes)
     if not (_is_finite(low) and _is_finite(high)) or not 0 <= low <= high or high == 0:
-        raise ValueError(
-            f"low and high must be finite with 0 <= low <= high and 0 < high, got {low!r} and {high!r}."
-        )
+        raise ValueError(f"low and high must be finite with 0 <= low <= high and 0 < high, got {low!r} and {high!r}.")
     drawn = np.triu(_generator(random_state).uniform(low, high, size=(count, count)), k=1)
     return CostMatrix(drawn + drawn.T, labels)
 
@@ -301,8 +295,7 @@ def with_reject(cost: Any, price: Any, label: Any = None) -> CostMatrix:
     name = refer_labels(1, matrix.classes)[0] if label is None else label
     if match_decisions([name], matrix.decisions, matrix.classes) != [-1]:
         raise ValueError(
-            f"label must be new among the decisions {listed(matrix.decisions)}, got {name!r}: choose "
-            "another label."
+            f"label must be new among the decisions {listed(matrix.decisions)}, got {name!r}: choose another label."
         )
     return CostMatrix(values, matrix.classes, (*matrix.decisions, name), allow_diagonal=True)
 
@@ -334,9 +327,7 @@ def _prices(price: Any, matrix: CostMatrix) -> FloatArray:
             )
     for name, value in zip(names, given, strict=True):
         if not _is_finite(value) or value < 0:
-            raise ValueError(
-                f"price of class {name!r} must be a finite number >= 0, got {value!r}: correct it."
-            )
+            raise ValueError(f"price of class {name!r} must be a finite number >= 0, got {value!r}: correct it.")
     return np.array(given, dtype=np.float64)
 
 

@@ -46,9 +46,13 @@ def stated_factors(class_weight: Mapping[Any, float] | str, labels: Labels, coun
 
 
 def weighted_by_class(
-    weight: FloatArray, codes: IntArray, n_labels: int, factors: FloatArray | None, largest: Numbers = as_is,
+    weight: FloatArray,
+    codes: IntArray,
+    n_labels: int,
+    factors: FloatArray | None,
+    largest: Numbers = as_is,
     added: Numbers = as_is,
-) -> FloatArray:  # fmt: skip
+) -> FloatArray:
     """Weights of rows times the factors of their labels, up to a power of two.
 
     Without factors these are sum_j n_j / (K n_k), n_k the weight of all rows of label k and K the number of labels that

@@ -77,9 +77,7 @@ def read_file(path: Path) -> FileText:
         with path.open(encoding="utf-8-sig", newline="") as file:  # -sig: spreadsheets write a byte order mark
             text = file.read()
     except UnicodeDecodeError:
-        raise ValueError(
-            f"{path} must be text in UTF-8, got other bytes: save it as a UTF-8 CSV file."
-        ) from None
+        raise ValueError(f"{path} must be text in UTF-8, got other bytes: save it as a UTF-8 CSV file.") from None
     said = SAID.match(text)
     if said is not None:
         return FileText(text[said.end() :], said.group(1), 2)

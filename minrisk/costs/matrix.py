@@ -94,9 +94,7 @@ class CostMatrix:
     decisions: Labels | None
     _graded: bool  # without labels, but for classes from the lowest to the highest, see `graded`
 
-    def __init__(
-        self, values: Any, classes: Any = None, decisions: Any = None, allow_diagonal: bool = False
-    ) -> None:
+    def __init__(self, values: Any, classes: Any = None, decisions: Any = None, allow_diagonal: bool = False) -> None:
         labelled = is_labelled(values) or (isinstance(values, CostMatrix) and values.classes is not None)
         if labelled and (classes is not None or decisions is not None):
             raise ValueError(
@@ -173,9 +171,7 @@ class CostMatrix:
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         if copy is False and dtype is not None and np.dtype(dtype) != self.values.dtype:
-            raise ValueError(
-                f"cost is float64 and must be copied to become {np.dtype(dtype)}: leave out copy=False."
-            )
+            raise ValueError(f"cost is float64 and must be copied to become {np.dtype(dtype)}: leave out copy=False.")
         if dtype is None or np.dtype(dtype) == self.values.dtype:
             return self.values.copy() if copy else self.values
         return self.values.astype(dtype)
@@ -254,9 +250,7 @@ def _labelled(values: FloatArray, classes: Any, decisions: Any) -> Table:
     """Give a bare table its labels: decisions are by default the classes, then "refer" ones."""
     n_classes, n_decisions = values.shape
     if classes is None and decisions is not None:
-        raise ValueError(
-            "classes must be given along with decisions, got only decisions: label the rows as well."
-        )
+        raise ValueError("classes must be given along with decisions, got only decisions: label the rows as well.")
     if decisions is None and n_decisions < n_classes:
         raise ValueError(
             f"cost without labels must have one column per class or more, got {n_classes} rows (true "

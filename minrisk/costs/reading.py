@@ -144,9 +144,7 @@ def as_cost(cost: Any, classes: Any, *, allow_diagonal: bool = False) -> CostMat
     if is_labelled(cost):
         matrix = CostMatrix(cost, allow_diagonal=allow_diagonal)
     if matrix is not None and matrix.classes is not None:
-        return aligned(
-            matrix, labels, trusted=isinstance(cost, CostMatrix), hint=positions_hint(cost, matrix)
-        )
+        return aligned(matrix, labels, trusted=isinstance(cost, CostMatrix), hint=positions_hint(cost, matrix))
     values = parse(cost).values if matrix is None else matrix.values
     if len(values) != len(labels):
         way = "give the missing rows" if len(values) < len(labels) else "leave out those of other classes"
@@ -228,9 +226,7 @@ def is_per_row(cost: Any, n_samples: int, n_classes: int) -> bool:
     return True
 
 
-def row_costs(
-    cost: Any, n_samples: int, classes: Any, truth: IntArray | None = None
-) -> tuple[FloatArray, Labels]:
+def row_costs(cost: Any, n_samples: int, classes: Any, truth: IntArray | None = None) -> tuple[FloatArray, Labels]:
     """Check costs with one row for each sample, and bring their columns into the order of the classes.
 
     Parameters

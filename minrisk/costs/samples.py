@@ -215,9 +215,7 @@ def _coded(y: Any, name: str) -> _CodedLabels:
         return _CodedLabels(distinct.tolist(), codes)
     items = list(values) if values.dtype.kind == "M" else values.tolist()  # dates as `as_labels` has them
     position = {label: i for i, label in enumerate(dict.fromkeys(items))}
-    return _CodedLabels(
-        list(position), np.fromiter(map(position.__getitem__, items), dtype=np.int64, count=len(items))
-    )
+    return _CodedLabels(list(position), np.fromiter(map(position.__getitem__, items), dtype=np.int64, count=len(items)))
 
 
 def _positions(

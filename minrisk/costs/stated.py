@@ -149,9 +149,7 @@ def row_costs_of_counted(
     return np.ascontiguousarray(table[:, known]), tuple(decisions[j] for j in known)
 
 
-def judging(
-    cost: Any, classes: Any, n_samples: int, stated: Any = None, decisions: Any = ()
-) -> tuple[Any, Any]:
+def judging(cost: Any, classes: Any, n_samples: int, stated: Any = None, decisions: Any = ()) -> tuple[Any, Any]:
     """Return costs to judge decisions by, and the classes of those that do not name them; as metrics take both.
 
     Parameters

@@ -106,8 +106,7 @@ def as_numbers(cost: Any, rows: Labels | None = None, columns: Labels | None = N
         raw = np.asarray(cost)
     except ValueError:
         raise ValueError(
-            "cost must be a table of numbers, got rows of different lengths: give every row one cost per "
-            "decision."
+            "cost must be a table of numbers, got rows of different lengths: give every row one cost per decision."
         ) from None
     if raw.ndim != 2:
         pairs = is_series(cost) and getattr(cost.index, "nlevels", 1) == 2

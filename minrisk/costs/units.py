@@ -45,9 +45,14 @@ class AvoidableCosts(NamedTuple):
 
     @classmethod
     def of(
-        cls, stated: FloatArray, row: np.ndarray, scale: float | None = None, counted: np.ndarray | None = None,
-        largest: Numbers = as_is, added: Numbers = as_is,
-    ) -> AvoidableCosts:  # fmt: skip
+        cls,
+        stated: FloatArray,
+        row: np.ndarray,
+        scale: float | None = None,
+        counted: np.ndarray | None = None,
+        largest: Numbers = as_is,
+        added: Numbers = as_is,
+    ) -> AvoidableCosts:
         """From costs as they were stated; rows of the table that are not `counted` avoid nothing.
 
         `largest` and `added` are as in `relative_weights`, where other places have rows of the table, too.
@@ -178,9 +183,7 @@ def bounds(positive: FloatArray, largest: Numbers = as_is) -> tuple[float, float
     return -float(largest(np.array([-low]))[0]), float(largest(np.array([high]))[0])
 
 
-def scaled(
-    values: FloatArray, smallest: float = SMALLEST_SHARE, top: float | None = None
-) -> tuple[FloatArray, int]:
+def scaled(values: FloatArray, smallest: float = SMALLEST_SHARE, top: float | None = None) -> tuple[FloatArray, int]:
     """Numbers >= 0 times 2**-exponent, the largest from 1 up to 2, and the exponent; below `smallest` they are 0.
 
     `top` is the largest number, where it may not be among these.

@@ -49,9 +49,11 @@ class Binner:
         return np.array([len(t) + 1 for t in self.thresholds], dtype=np.int64)
 
     def transform(
-        self, X: npt.NDArray[np.generic] | SparseRows | RowBlocks, rows: IntArray | None = None,
+        self,
+        X: npt.NDArray[np.generic] | SparseRows | RowBlocks,
+        rows: IntArray | None = None,
         workers: Workers | None = None,
-    ) -> Binned | SparseBins:  # fmt: skip
+    ) -> Binned | SparseBins:
         """Bins of X (n, d), or of some of its rows, as (d, n) uint8 with contiguous features; sparse as X is."""
         if isinstance(X, SparseRows):
             return binned(X, self.thresholds, rows)
@@ -62,9 +64,13 @@ class Binner:
         return bins
 
     def fill(
-        self, bins: Binned, places: slice | IntArray, block: npt.NDArray[np.generic], inside: IntArray | None,
+        self,
+        bins: Binned,
+        places: slice | IntArray,
+        block: npt.NDArray[np.generic],
+        inside: IntArray | None,
         workers: Workers,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write the bins of a block of rows, or of those `inside` it, into these places of `bins` (d, n)."""
 
         def columns(group: tuple[int, int]) -> None:
@@ -139,9 +145,13 @@ def rows_that_tell(n_rows: int, rows: IntArray | None, weight: FloatArray | None
 
 
 def _of_columns(
-    X: npt.NDArray[np.generic], rows: IntArray | None, weight: FloatArray | None, strategy: str, max_bins: int,
+    X: npt.NDArray[np.generic],
+    rows: IntArray | None,
+    weight: FloatArray | None,
+    strategy: str,
+    max_bins: int,
     workers: Workers | None,
-) -> list[FloatArray]:  # fmt: skip
+) -> list[FloatArray]:
     """Thresholds of each column from these rows, of these weights."""
 
     def columns(group: tuple[int, int]) -> list[FloatArray]:

@@ -184,9 +184,13 @@ class Categories:
     def can_go_on_with(self, others: Categories) -> bool:
         """Whether rounds on these can be followed by rounds on others: of the same columns, without new values."""
         kinds, others_kinds = ([(c.position, c.ordered) for c in all_.columns] for all_ in (self, others))
-        return kinds == others_kinds and self.day_columns == others.day_columns and all(
-            new.values == old.values if old.ordered else set(new.values) <= set(old.values)
-            for old, new in zip(self.columns, others.columns, strict=True)
+        return (
+            kinds == others_kinds
+            and self.day_columns == others.day_columns
+            and all(
+                new.values == old.values if old.ordered else set(new.values) <= set(old.values)
+                for old, new in zip(self.columns, others.columns, strict=True)
+            )
         )
 
     def same_tables(self, others: Categories) -> bool:
@@ -269,9 +273,14 @@ class Categories:
         return CodedRows(X, [AddedColumns(column.position, column.table) for column in self.columns]).dense()
 
     def learn(
-        self, X: np.ndarray, y: Labels, weight: FloatArray, names: Sequence[Any] | None = None,
-        group: IntArray | None = None, first: IntArray | None = None,
-    ) -> tuple[Categories, np.ndarray | CodedRows]:  # fmt: skip
+        self,
+        X: np.ndarray,
+        y: Labels,
+        weight: FloatArray,
+        names: Sequence[Any] | None = None,
+        group: IntArray | None = None,
+        first: IntArray | None = None,
+    ) -> tuple[Categories, np.ndarray | CodedRows]:
         """With tables from training rows of codes (n, d), and the numbers of these rows; `names` are the columns'.
 
         Where there are two groups or more, rows of one are told the same. A copy is told what the `first` (n,) of its
@@ -426,9 +435,14 @@ class _Turns(NamedTuple):
 
     @classmethod
     def of(
-        cls, X: np.ndarray, key: Keys, label: IntArray, weight: FloatArray, names: Sequence[Any] | None,
+        cls,
+        X: np.ndarray,
+        key: Keys,
+        label: IntArray,
+        weight: FloatArray,
+        names: Sequence[Any] | None,
         group: IntArray | None = None,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Order rows of codes and numbers (n, d), by their keys (n,), which no code decides.
 
         The order depends on what rows hold and on nothing else. Of rows that are equal each has a turn of its own: new

@@ -97,9 +97,14 @@ class Chunks:
     """
 
     def __init__(
-        self, source: Any, *, target: str | None = None, weight: str | None = None, drop: Sequence[str] = (),
+        self,
+        source: Any,
+        *,
+        target: str | None = None,
+        weight: str | None = None,
+        drop: Sequence[str] = (),
         bins_in: str | os.PathLike[str] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.source, self.target, self.weight = source, target, weight
         self.drop = (drop,) if isinstance(drop, str) else tuple(drop)
         self.bins_in = None if bins_in is None else Path(bins_in)

@@ -142,9 +142,7 @@ def _became(category: Category | None, role: str) -> str:
     return f"codes and {what}"
 
 
-def _remark(
-    cells: np.ndarray, missing: np.ndarray, classes: np.ndarray, category: Category | None, role: str
-) -> str:
+def _remark(cells: np.ndarray, missing: np.ndarray, classes: np.ndarray, category: Category | None, role: str) -> str:
     """What looks wrong about a column."""
     there = cells[~missing] if missing.any() else cells
     if not len(there) or (len(there) == len(cells) and there.min() == there.max()):

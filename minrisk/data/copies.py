@@ -149,8 +149,9 @@ def _told_apart(sums: Keys, least: float) -> tuple[np.ndarray, np.ndarray]:
             but_one = [_times(key - own) - times for own in used]
             but_two = [
                 _times(key - used[a] - used[b]) - times - but_one[a] - but_one[b]
-                for a in range(len(used)) for b in range(a)
-            ]  # fmt: skip
+                for a in range(len(used))
+                for b in range(a)
+            ]
         near = np.sum(but_one, axis=0, dtype=np.float64)
         lonely &= near == 0.0
         told &= (times > 1) & (times <= max(FEW_EQUAL, EQUAL_SHARE * len(times)))

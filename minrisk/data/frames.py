@@ -565,6 +565,4 @@ def one_row_table(cells: Sequence[Any], names: Sequence[Any] | None) -> Any:
     backend = next((name for name in ("pandas", "polars", "pyarrow") if find_spec(name)), None)
     if backend is None:
         raise ValueError("A dict whose cells must be looked at needs one of pandas, polars and pyarrow: install one.")
-    return nw.from_dict(
-        {name: [cell] for name, cell in zip(names, cells, strict=True)}, backend=backend
-    ).to_native()
+    return nw.from_dict({name: [cell] for name, cell in zip(names, cells, strict=True)}, backend=backend).to_native()

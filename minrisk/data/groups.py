@@ -47,9 +47,14 @@ def check_group_rows(group: IntArray | None, n_rows: int) -> None:
 
 
 def placed_groups(
-    group: IntArray, codes: Codes, shares: FloatArray, keys: Keys, largest_first: bool = True,
-    most: int = PLACED_GROUPS, mass: FloatArray | None = None,
-) -> IntArray:  # fmt: skip
+    group: IntArray,
+    codes: Codes,
+    shares: FloatArray,
+    keys: Keys,
+    largest_first: bool = True,
+    most: int = PLACED_GROUPS,
+    mass: FloatArray | None = None,
+) -> IntArray:
     """The part that each group is put into, (G,).
 
     One group after another goes where the sum of squares

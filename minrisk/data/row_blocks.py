@@ -43,9 +43,12 @@ class RowBlocks:
     ndim = 2
 
     def __init__(
-        self, read: Callable[[], Iterator[np.ndarray]], shape: tuple[int, int], dtype: np.dtype,
+        self,
+        read: Callable[[], Iterator[np.ndarray]],
+        shape: tuple[int, int],
+        dtype: np.dtype,
         bins_in: Path | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._read, self.shape, self.dtype, self.bins_in = read, shape, dtype, bins_in
 
     def __len__(self) -> int:

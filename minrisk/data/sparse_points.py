@@ -60,9 +60,17 @@ class SparsePoints:
         number, features = np.nonzero(anchors != self.zero)
         offsets = np.searchsorted(number, np.arange(len(anchors) + 1)).astype(np.int64)
         stored_distances(
-            self.offsets, self.features, self.values, self.zero, read_only(offsets),
-            read_only(features.astype(np.int32)), read_only(anchors[number, features]), start, stop, out,
-        )  # fmt: skip
+            self.offsets,
+            self.features,
+            self.values,
+            self.zero,
+            read_only(offsets),
+            read_only(features.astype(np.int32)),
+            read_only(anchors[number, features]),
+            start,
+            stop,
+            out,
+        )
 
     def at(self, rows: IntArray) -> FloatArray:
         """Points as anchors (C, d)."""

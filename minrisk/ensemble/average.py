@@ -64,9 +64,16 @@ def pooled_model(pool: Pool, n_features: int, projection: Projection | None) -> 
         projection = projection.take(used) if len(used) else None
     packed, of_leaves = by_levels(packed, RoundedVectors.joined(rounded))
     return AdditiveModel(
-        packed, of_leaves, pool.intercept, n_features, pool.link, max(1, len(members)), pool.temperature,
-        projection, smooth,
-    )  # fmt: skip
+        packed,
+        of_leaves,
+        pool.intercept,
+        n_features,
+        pool.link,
+        max(1, len(members)),
+        pool.temperature,
+        projection,
+        smooth,
+    )
 
 
 def rounding_exponent(link: Link | None, temperature: float, n_trees: int) -> int:
@@ -122,10 +129,16 @@ def report(pool: Pool, risk: float, costs: CostFacts, is_kept: bool = True) -> l
 
     lines, shares = [], [*(weight * is_kept for weight in pool.weights), *([0.0] * len(pool.dropped))]
     for fit, share in sorted(zip((*pool.fits, *pool.dropped), shares, strict=True), key=trained):
-        lines.append({
-            "surrogate": fit.kind.task.surrogate, "variant": fit.kind.name, "share": float(share),
-            "n_rounds": fit.n_rounds, "temperature": 1.0 / fit.weight if fit.weight else 1.0,
-            "risk": fit.held.stated(fit.risk) if np.isfinite(fit.risk) else None,
-            "pooled_risk": float(costs.stated(risk)) if np.isfinite(risk) else None, "seconds": fit.seconds,
-        })  # fmt: skip
+        lines.append(
+            {
+                "surrogate": fit.kind.task.surrogate,
+                "variant": fit.kind.name,
+                "share": float(share),
+                "n_rounds": fit.n_rounds,
+                "temperature": 1.0 / fit.weight if fit.weight else 1.0,
+                "risk": fit.held.stated(fit.risk) if np.isfinite(fit.risk) else None,
+                "pooled_risk": float(costs.stated(risk)) if np.isfinite(risk) else None,
+                "seconds": fit.seconds,
+            }
+        )
     return lines

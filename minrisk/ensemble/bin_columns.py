@@ -68,9 +68,15 @@ def balanced_tree(feature: int, ends: IntArray, thresholds: FloatArray, new_miss
     if new_missing:
         bins[0], threshold[0] = 0, -np.inf  # a bin that is never looked at
     return Tree(
-        np.where(leaf, 0, feature).astype(np.int32), bins, threshold, left, leaf.astype(np.float64),
-        np.where(leaf, of_node, 0).astype(np.int32), np.zeros(len(left)), int(depth_of.max()),
-    )  # fmt: skip
+        np.where(leaf, 0, feature).astype(np.int32),
+        bins,
+        threshold,
+        left,
+        leaf.astype(np.float64),
+        np.where(leaf, of_node, 0).astype(np.int32),
+        np.zeros(len(left)),
+        int(depth_of.max()),
+    )
 
 
 def with_new_missing(tree: Tree, thresholds: FloatArray) -> Tree:
@@ -143,9 +149,11 @@ def _of_numbers(
 
 
 def weighed_trees(
-    columns: Sequence[BinColumns], coefficients: Sequence[FloatArray], gain: float,
+    columns: Sequence[BinColumns],
+    coefficients: Sequence[FloatArray],
+    gain: float,
     new_missing: Sequence[FloatArray] | None = None,
-) -> tuple[list[Tree], list[FloatArray]]:  # fmt: skip
+) -> tuple[list[Tree], list[FloatArray]]:
     """A tree with its vectors for each feature, the one that moves scores most first.
 
     Parameters

@@ -88,10 +88,12 @@ def fit_mixture(
     M, K = len(parts), parts[0].n_outputs
     caution = half_row(parts[0])
     curvature = np.array([part.along(link, 0.0, caution)[2] for part in parts])
-    unit = np.concatenate([
-        1.0 / np.sqrt(np.maximum(curvature, 1e-12 * max(1.0, parts[0].weight))),
-        1.0 / np.sqrt(parts[0].weight * frequencies * (1.0 - frequencies) + defaults.SHIFT_ROWS),
-    ])
+    unit = np.concatenate(
+        [
+            1.0 / np.sqrt(np.maximum(curvature, 1e-12 * max(1.0, parts[0].weight))),
+            1.0 / np.sqrt(parts[0].weight * frequencies * (1.0 - frequencies) + defaults.SHIFT_ROWS),
+        ]
+    )
 
     def objective(scaled: FloatArray) -> tuple[float, FloatArray]:
         weights, shift = np.split(scaled * unit, [M])
@@ -106,4 +108,3 @@ def fit_mixture(
     found = minimize(objective, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     weights, shift = np.split(np.rint(found.x * unit / ROUNDED_TO) * ROUNDED_TO, [M])
     return Mixture(weights, shift, weights * np.sqrt(np.maximum(curvature, 0.0)))
-

@@ -35,9 +35,16 @@ def bin_columns(
 
 
 def linear_columns(
-    X: Any, rows: IntArray, codes: Codes, weight: FloatArray, folds: IntArray, axis: Columns, binning: str,
-    max_bins: int | None, workers: Workers,
-) -> tuple[Projection, list[IntArray]] | None:  # fmt: skip
+    X: Any,
+    rows: IntArray,
+    codes: Codes,
+    weight: FloatArray,
+    folds: IntArray,
+    axis: Columns,
+    binning: str,
+    max_bins: int | None,
+    workers: Workers,
+) -> tuple[Projection, list[IntArray]] | None:
     """Linear features, put behind the others: their projection, and the columns that each fold's member may see.
 
     Principal components are shared; directions that separate the classes are learnt without the fold's rows.

@@ -118,9 +118,16 @@ class CostFit(NamedTuple):
 
 
 def fit_cost_regression(
-    table: Table, folded: FoldedRows, means: FloatArray, settings: Settings, most: int, seed: int, workers: Workers,
-    budget: Budget = UNLIMITED, run: Callable[[str], Run] = Run,
-) -> CostFit:  # fmt: skip
+    table: Table,
+    folded: FoldedRows,
+    means: FloatArray,
+    settings: Settings,
+    most: int,
+    seed: int,
+    workers: Workers,
+    budget: Budget = UNLIMITED,
+    run: Callable[[str], Run] = Run,
+) -> CostFit:
     """Learn m_j for every class.
 
     Parameters
@@ -147,8 +154,10 @@ def fit_cost_regression(
     def fit(j: int) -> ClassFit | None:
         found = folded.of_class(j, table.columns, table.n_features)
         turn = budget.until(1.0 / (n_turns - j // workers.n))
-        return None if found is None else _fit_class(
-            *found, means[j], settings, most, seed + j, turn, lambda fold: run(f"costs {j} {fold}")
+        return (
+            None
+            if found is None
+            else _fit_class(*found, means[j], settings, most, seed + j, turn, lambda fold: run(f"costs {j} {fold}"))
         )
 
     fits = workers.map(fit, range(len(means)))
@@ -191,9 +200,15 @@ class ClassFit(NamedTuple):
 
 
 def _fit_class(
-    rows: ClassRows, columns: Columns, mean: FloatArray, settings: Settings, most: int, seed: int, budget: Budget,
+    rows: ClassRows,
+    columns: Columns,
+    mean: FloatArray,
+    settings: Settings,
+    most: int,
+    seed: int,
+    budget: Budget,
     run: Callable[[int | None], Run],
-) -> ClassFit | None:  # fmt: skip
+) -> ClassFit | None:
     """Train learners of one class: members of folds choose how many, the last one has all rows. None: the means."""
     top, folds = rows.largest_cost, rows.own_folds
     if rows.n_folds < 2 or rows.farthest(mean) <= SAME_COSTS * top:

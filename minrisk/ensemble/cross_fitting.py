@@ -129,9 +129,7 @@ def cross_fit(
     return CrossFit(kind, progress, rounds[chosen], weight, len(members), chosen_held, curve, seconds)
 
 
-def is_better(
-    held: HeldOut, weight: float, before: HeldOut, of_before: float, link: Link
-) -> bool:  # fmt: skip
+def is_better(held: HeldOut, weight: float, before: HeldOut, of_before: float, link: Link) -> bool:
     """Whether these scores gain more than a standard error over others, row by row."""
     return exceeds_its_error(held.gain_over(before, link, weight, of_before))
 

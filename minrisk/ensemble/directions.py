@@ -10,14 +10,7 @@ from minrisk._memory import empty
 from minrisk._sums import weighted_sum
 from minrisk._typing import Codes, FloatArray, IntArray
 from minrisk.data.row_blocks import RowBlocks
-from minrisk.ensemble.defaults import (
-    DISCRIMINANT,
-    DISCRIMINANT_SPACE,
-    FISHER,
-    MOMENT_ROWS,
-    MOMENT_VALUES,
-    PRINCIPAL,
-)  # fmt: skip
+from minrisk.ensemble.defaults import DISCRIMINANT, DISCRIMINANT_SPACE, FISHER, MOMENT_ROWS, MOMENT_VALUES, PRINCIPAL
 from minrisk.model.projection import Projection
 
 SLICE_VALUES = 1 << 19  # of rows that are looked at together
@@ -111,8 +104,14 @@ def standardisation(X: np.ndarray, weight: FloatArray, rows: IntArray | None = N
         count = np.sum([weighted_sum(weight[part], ~np.isnan(X[rows[part]])) for part in slices], axis=0)
         total = np.sum([weighted_sum(weight[part], _centered(X, rows[part], np.zeros(d))) for part in slices], axis=0)
         center = np.divide(total, count, out=np.zeros(d), where=count > 0)
-        squares = np.sum([np.einsum("i,ij,ij->j", weight[part], Z, Z) for part in slices
-                          for Z in [_centered(X, rows[part], center)]], axis=0)  # fmt: skip
+        squares = np.sum(
+            [
+                np.einsum("i,ij,ij->j", weight[part], Z, Z)
+                for part in slices
+                for Z in [_centered(X, rows[part], center)]
+            ],
+            axis=0,
+        )
         scale = np.sqrt(squares / weight.sum())
         usable = (scale > np.maximum(1e-12 * np.abs(center), 1e-30)) & (scale < 1e30)  # weights are float32
     return np.where(usable, center, 0.0), np.where(usable, scale, 0.0)

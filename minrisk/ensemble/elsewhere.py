@@ -91,7 +91,8 @@ class FoldedPiece:
             lambda rows: projection.columns(counted.X[rows], workers).astype(np.float32), binning, max_bins
         )
         columns.add(
-            binner.n_bins, binner.thresholds,
+            binner.n_bins,
+            binner.thresholds,
             lambda bins: fill_projected(bins, counted.X, self._order, projection, binner, workers),
         )
         return projection, seen
@@ -120,7 +121,9 @@ def table_elsewhere(driver: Any, counted: Any, plan: Any, n: int, d: int) -> tup
         return Table(none, np.empty(0, np.int32), columns), folded
     finer = plan.pool and fine != usual and not is_wide(n, d)
     table = Table(
-        none, np.empty(0, np.int32), columns,
+        none,
+        np.empty(0, np.int32),
+        columns,
         (lambda: piece.columns(plan.binning, fine, Workers())) if finer else None,
         (lambda: piece.add_linear(columns, plan.binning, usual, Workers())) if plan.pool else None,
     )

@@ -76,9 +76,7 @@ def merged_copies(
     return MergedRows(True, found, folds)
 
 
-def rows_together(
-    X: Any, d: int, weight: FloatArray, copied: bool, group: IntArray | None, cv: Any
-) -> IntArray | None:
+def rows_together(X: Any, d: int, weight: FloatArray, copied: bool, group: IntArray | None, cv: Any) -> IntArray | None:
     """Which rows belong together, (N,): those of equal cells where these are `copied`, and near copies.
 
     Stated groups rule.
@@ -120,9 +118,16 @@ def _own_costs(cost: Any, y: Labels | CodedLabels) -> list[np.ndarray] | None:
 
 
 def folds_of(
-    cv: Any, X: np.ndarray | SparseRows | RowBlocks, thresholds: Sequence[FloatArray], y: Labels | CodedLabels,
-    rows: IntArray, codes: Codes, seed: int, differ_by: Sequence[np.ndarray], group: IntArray | None = None,
-) -> IntArray:  # fmt: skip
+    cv: Any,
+    X: np.ndarray | SparseRows | RowBlocks,
+    thresholds: Sequence[FloatArray],
+    y: Labels | CodedLabels,
+    rows: IntArray,
+    codes: Codes,
+    seed: int,
+    differ_by: Sequence[np.ndarray],
+    group: IntArray | None = None,
+) -> IntArray:
     """Fold of each of these rows, numbered from 0: drawn, or as `cv` has it.
 
     All are in one fold where every class is: a member that leaves a class out can say nothing about it. `cv` may be the
@@ -171,9 +176,7 @@ def masses(codes: Codes, weight: FloatArray) -> FloatArray:
     return np.minimum(1.0, (root / of_class[codes]) ** 4)
 
 
-def grouped_folds(
-    group: IntArray, codes: Codes, n_folds: int, seed: int, keys: Keys, weight: FloatArray
-) -> IntArray:
+def grouped_folds(group: IntArray, codes: Codes, n_folds: int, seed: int, keys: Keys, weight: FloatArray) -> IntArray:
     """Fold of each row (n,), whole groups in each and classes as evenly as these allow; fewer where groups are too few.
 
     Groups of the same size come in the order of random numbers. That of a group is the key of one of its rows, drawn by
@@ -292,9 +295,7 @@ def stated_folds(
     return folds
 
 
-def fold_numbers(
-    keys: Keys, codes: Codes, n_folds: int, seed: int, differ_by: Sequence[np.ndarray]
-) -> IntArray:
+def fold_numbers(keys: Keys, codes: Codes, n_folds: int, seed: int, differ_by: Sequence[np.ndarray]) -> IntArray:
     """Fold of each row (n,): drawn at random, classes spread evenly, of no more folds than half the rows.
 
     The rows of a class stand in the order of random numbers, and each fold has as long a part of them. So a row more

@@ -41,9 +41,7 @@ class Settings(NamedTuple):
     @classmethod
     def of(cls, parameters: Mapping[str, Any], n_rows: int, n_features: int) -> Settings:
         """Those among the parameters; what they leave open follows the data, see `minrisk.ensemble.sizes`."""
-        usual = {
-            "learning_rate": sizes.learning_rate(n_rows), "smoothing": sizes.smoothing(n_rows, n_features),
-        }  # fmt: skip
+        usual = {"learning_rate": sizes.learning_rate(n_rows), "smoothing": sizes.smoothing(n_rows, n_features)}
         given = {name: parameters[name] for name in cls._fields}
         return cls(**given | {name: value for name, value in usual.items() if given[name] is None})
 
@@ -73,10 +71,14 @@ class Table:
     """
 
     def __init__(
-        self, X: Any, rows: IntArray, columns: Columns, bin_finer: Callable[[], Columns] | None = None,
+        self,
+        X: Any,
+        rows: IntArray,
+        columns: Columns,
+        bin_finer: Callable[[], Columns] | None = None,
         add_linear: Callable[[], tuple[Projection, list[IntArray]] | None] | None = None,
         source: IntArray | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.X, self.rows, self.columns = X, rows, columns
         self._bin_finer, self._add_linear, self._one, self._source = bin_finer, add_linear, Lock(), source
         self._finer: Columns | None = None

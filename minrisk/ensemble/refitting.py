@@ -61,9 +61,15 @@ class NewVectors(NamedTuple):
 
 
 def refitted(
-    model: AdditiveModel, X: Any, label: IntArray, weight: FloatArray, rate: float, smoothing: float, seed: int,
+    model: AdditiveModel,
+    X: Any,
+    label: IntArray,
+    weight: FloatArray,
+    rate: float,
+    smoothing: float,
+    seed: int,
     costs: CostMatrix | None,
-) -> AdditiveModel:  # fmt: skip
+) -> AdditiveModel:
     """The model with vectors and calibration of these rows.
 
     Parameters
@@ -93,10 +99,13 @@ def refitted(
     vectors[: len(mine)] += of_new * mine
     intercept = np.rint((base + shift) / LOGIT_GRID) * LOGIT_GRID
     made = replace(
-        model, vectors=RoundedVectors.of(vectors, rounding_exponent(model.link, 1.0, model.n_trees)),
-        intercept=intercept, temperature=1.0, cascade=None,
+        model,
+        vectors=RoundedVectors.of(vectors, rounding_exponent(model.link, 1.0, model.n_trees)),
+        intercept=intercept,
+        temperature=1.0,
+        cascade=None,
         smooth=None if model.smooth is None else model.smooth.times(of_old / model.temperature),
-    )  # fmt: skip
+    )
     if costs is None:
         return made
     whole = base + shift + of_old * old + of_new * new.left_out
@@ -192,9 +201,14 @@ def weighed(
 
 
 def _cascade(
-    made: AdditiveModel, old: AdditiveModel, rows: NewRows, new: NewVectors, whole: FloatArray,
-    factors: tuple[float, float], costs: CostMatrix,
-) -> Cascade | None:  # fmt: skip
+    made: AdditiveModel,
+    old: AdditiveModel,
+    rows: NewRows,
+    new: NewVectors,
+    whole: FloatArray,
+    factors: tuple[float, float],
+    costs: CostMatrix,
+) -> Cascade | None:
     """Early decisions of the model, judged by what is left of left-out rows' scores after its rounds."""
     assert made.link is not None
     rule, rounds = DecisionRule.of(made.link, 1.0, costs), stage_rounds(len(made))

@@ -61,9 +61,15 @@ def cascade_of(pool: Pool, n_rounds: int, costs: CostMatrix) -> Cascade | None:
 
 
 def judged_stages(
-    rule: DecisionRule, link: Link, temperature: float, costs: CostMatrix, rounds: IntArray, whole: FloatArray,
-    weight: FloatArray, stages: Sequence[tuple[FloatArray, float]],
-) -> Cascade:  # fmt: skip
+    rule: DecisionRule,
+    link: Link,
+    temperature: float,
+    costs: CostMatrix,
+    rounds: IntArray,
+    whole: FloatArray,
+    weight: FloatArray,
+    stages: Sequence[tuple[FloatArray, float]],
+) -> Cascade:
     """What decisions after each stage cost, by the probabilities of the whole scores; a stage has a temperature."""
     expected = expected_costs(link, whole, temperature, costs.avoidable)
     least, each = expected.min(axis=1), np.arange(len(weight))
@@ -93,19 +99,19 @@ def rows_left_out(pool: Pool) -> list[list[Rows]]:
     return found
 
 
-def with_rounds(
-    tail: HeldOut, pool: Pool, left_out: Sequence[Sequence[Rows]], first: float, last: float
-) -> HeldOut:
+def with_rounds(tail: HeldOut, pool: Pool, left_out: Sequence[Sequence[Rows]], first: float, last: float) -> HeldOut:
     """The scores with what the rounds between two shares of them answer to left-out rows."""
     for fit, share, of_folds in zip(pool.fits, pool.shares, left_out, strict=True):
         some = slice(int(first * fit.n_trees), int(last * fit.n_trees))
         if not of_folds or some.stop <= some.start:
             continue
         nothing = np.zeros(tail.n_outputs)
-        answers = fit.kind.task.folded.held_out([
-            rows.left_out_scores(made.trees[some], made.vectors[some], nothing)
-            for rows, made in zip(of_folds, fit.members, strict=False)
-        ])
+        answers = fit.kind.task.folded.held_out(
+            [
+                rows.left_out_scores(made.trees[some], made.vectors[some], nothing)
+                for rows, made in zip(of_folds, fit.members, strict=False)
+            ]
+        )
         tail = tail.plus(answers, share, answers)
     return tail
 

@@ -30,15 +30,7 @@ from minrisk.boosting.watching import Watch
 from minrisk.data.chunks import CodedLabels
 from minrisk.ensemble import defaults, sizes
 from minrisk.ensemble.average import report
-from minrisk.ensemble.blending import (
-    Pool,
-    drop,
-    join,
-    or_constant,
-    pool_of,
-    slope_of,
-    validated_risk,
-)
+from minrisk.ensemble.blending import Pool, drop, join, or_constant, pool_of, slope_of, validated_risk
 from minrisk.ensemble.budget import Budget
 from minrisk.ensemble.columns import bin_columns, linear_columns, weight_of
 from minrisk.ensemble.cost_regression import CostRegression, fit_cost_regression
@@ -84,9 +76,17 @@ class TrainedPool(NamedTuple):
 
 
 def train(
-    X: Any, y: Labels | CodedLabels, rows: IntArray, costs: RowCosts, n_classes: int, matrix: FloatArray | None,
-    plan: Plan, settings: Settings, workers: Workers, watch: Watch,
-) -> TrainedPool:  # fmt: skip
+    X: Any,
+    y: Labels | CodedLabels,
+    rows: IntArray,
+    costs: RowCosts,
+    n_classes: int,
+    matrix: FloatArray | None,
+    plan: Plan,
+    settings: Settings,
+    workers: Workers,
+    watch: Watch,
+) -> TrainedPool:
     """Train a pool for each surrogate, and keep the one of least validated risk.
 
     Parameters
@@ -114,9 +114,17 @@ def train(
 
 
 def train_on(
-    table: Table, folded: FoldedRows, n_rows: int, n_classes: int, matrix: FloatArray | None, plan: Plan,
-    settings: Settings, workers: Workers, watch: Watch, budget: Budget,
-) -> TrainedPool:  # fmt: skip
+    table: Table,
+    folded: FoldedRows,
+    n_rows: int,
+    n_classes: int,
+    matrix: FloatArray | None,
+    plan: Plan,
+    settings: Settings,
+    workers: Workers,
+    watch: Watch,
+    budget: Budget,
+) -> TrainedPool:
     """`train`, of rows that are in their folds; they count as `n_rows`."""
     decides_by = folded.class_costs(n_classes) if matrix is None else matrix
     blind = folded.blind(n_classes)
@@ -148,9 +156,18 @@ def train_on(
         posterior = surrogate in POSTERIOR
         link = surrogate_loss(surrogate).link(blind.cost_facts) if posterior else None
         task = Task(
-            table, blind if posterior else folded, surrogate, link, settings, plan.seed, workers, watch.watching,
-            budget, plan.left_open, watch.run,
-        )  # fmt: skip
+            table,
+            blind if posterior else folded,
+            surrogate,
+            link,
+            settings,
+            plan.seed,
+            workers,
+            watch.watching,
+            budget,
+            plan.left_open,
+            watch.run,
+        )
         challengers = CHALLENGERS if plan.pool and posterior and folded.n_folds > 1 else ()
         kinds = [kind for cls in challengers if (kind := cls.of(task)) is not None]
         try:
@@ -214,9 +231,13 @@ class Trial(NamedTuple):
 
 
 def train_pool(
-    plain: Plain, challengers: Sequence[Kind], most: int, matrix: FloatArray, unsure: bool = False,
+    plain: Plain,
+    challengers: Sequence[Kind],
+    most: int,
+    matrix: FloatArray,
+    unsure: bool = False,
     watch: Watch | None = None,
-) -> Pool:  # fmt: skip
+) -> Pool:
     """Train plain members, then those of the other kinds that left-out rows give a share.
 
     With one fold nothing is left out: then there is one plain member, `unsure` where rows are too few to leave any out.

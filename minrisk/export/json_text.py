@@ -69,15 +69,20 @@ def to_json(model: Any, cost: Any = None) -> str:
     link = None if additive.link is None else {"name": additive.link, "temperature": additive.temperature}
     return json.dumps(
         {
-            "format": JSON_FORMAT, "version": JSON_VERSION, "made_by": f"minrisk {minrisk.__version__}",
+            "format": JSON_FORMAT,
+            "version": JSON_VERSION,
+            "made_by": f"minrisk {minrisk.__version__}",
             "estimator": parts.name,
             "input": _input(parts.categories, additive.n_features, parts.feature_names),
-            "scores": _scores(parts), "link": link, "classes": _labels(parts.classes),
-            "decisions": _labels(parts.decisions), "cost": None if parts.cost is None else parts.cost.tolist(),
+            "scores": _scores(parts),
+            "link": link,
+            "classes": _labels(parts.classes),
+            "decisions": _labels(parts.decisions),
+            "cost": None if parts.cost is None else parts.cost.tolist(),
             "learnt_costs": learnt,
         },
         allow_nan=False,
-    )  # fmt: skip
+    )
 
 
 def _labels(labels: Labels) -> list[Any]:
@@ -138,9 +143,10 @@ def _trees(packed: PackedTrees, vectors: FloatArray) -> Iterator[dict[str, Any]]
             found["response"] = packed.value[nodes].tolist()
         if packed.slope is not None and packed.origin is not None and np.any(packed.slope[nodes] != 0.0):
             found["line"] = {
-                "feature": feature[nodes].tolist(), "slope": packed.slope[nodes].tolist(),
+                "feature": feature[nodes].tolist(),
+                "slope": packed.slope[nodes].tolist(),
                 "origin": packed.origin[nodes].tolist(),
-            }  # fmt: skip
+            }
         yield found
 
 

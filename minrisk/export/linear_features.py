@@ -97,6 +97,8 @@ def linear_features(model: Any) -> LinearFeatures:
     """
     parts = parts_of(model, what="linear_features")
     linear, d = parts.model.projection, parts.model.n_features
-    return LinearFeatures(np.zeros(d), np.zeros((d, 0))) if linear is None else LinearFeatures(
-        linear.center, linear.weights
+    return (
+        LinearFeatures(np.zeros(d), np.zeros((d, 0)))
+        if linear is None
+        else LinearFeatures(linear.center, linear.weights)
     )

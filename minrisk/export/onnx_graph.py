@@ -72,8 +72,9 @@ class Graph:
                 attributes[f"{name}_as_tensor"] = tensor
             else:
                 attributes[name] = np.asarray(numbers, dtype=np.float32)
-        sums = self.add("TreeEnsembleRegressor", X, domain=ML_DOMAIN, n_targets=len(base), post_transform="NONE",
-                        **attributes)  # fmt: skip
+        sums = self.add(
+            "TreeEnsembleRegressor", X, domain=ML_DOMAIN, n_targets=len(base), post_transform="NONE", **attributes
+        )
         return self.add("Add", self.cast(sums, "float64"), self.constant(base))
 
     def _attribute(self, name: str, value: Any) -> Any:

@@ -110,9 +110,12 @@ def to_onnx(
     inputs = [helper.make_tensor_value_info(name, kind, ["n", parts.model.n_features])]
     made = helper.make_graph(graph.nodes, "minrisk", inputs, outputs, graph.constants)
     return helper.make_model(
-        made, opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
-        ir_version=IR_VERSION, producer_name="minrisk", doc_string=f"{parts.name} of minrisk",
-    )  # fmt: skip
+        made,
+        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="minrisk",
+        doc_string=f"{parts.name} of minrisk",
+    )
 
 
 def add_model(graph: Graph, parts: ModelParts, X: str, input_type: str, tree_type: str) -> dict[str, str]:

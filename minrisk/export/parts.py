@@ -109,9 +109,15 @@ def parts_of(estimator: Any, cost: Any = None, what: str = "export") -> ModelPar
             assert estimator.cost_ is not None
             table = stated_costs(estimator.cost_)
     return ModelParts(
-        type(estimator).__name__, model, estimator._categories, None if names is None else [str(n) for n in names],
-        estimator.classes_, decisions, None if table is None else np.asarray(table), regression,
-    )  # fmt: skip
+        type(estimator).__name__,
+        model,
+        estimator._categories,
+        None if names is None else [str(n) for n in names],
+        estimator.classes_,
+        decisions,
+        None if table is None else np.asarray(table),
+        regression,
+    )
 
 
 def stated_costs(matrix: CostMatrix) -> FloatArray:

@@ -41,10 +41,18 @@ def register_skl2onnx() -> None:
     shapes = library("skl2onnx.common.shape_calculator", "onnx").calculate_linear_classifier_output_shapes
     for estimator in ALGORITHMS:
         register(
-            estimator, f"MinRisk{estimator.__name__}", shapes, _convert, overwrite=True,
-            options={"zipmap": [True, False, "columns"], "raw_scores": [True, False],
-                     "output_class_labels": [False, True], "nocl": [True, False]},
-        )  # fmt: skip
+            estimator,
+            f"MinRisk{estimator.__name__}",
+            shapes,
+            _convert,
+            overwrite=True,
+            options={
+                "zipmap": [True, False, "columns"],
+                "raw_scores": [True, False],
+                "output_class_labels": [False, True],
+                "nocl": [True, False],
+            },
+        )
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
@@ -67,6 +75,11 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     for node in graph.nodes:
         attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
         container.add_node(
-            node.op_type, list(node.input), list(node.output), op_domain=node.domain, name=node.name,
-            op_version=ML_OPSET if node.domain else None, **attributes,
-        )  # fmt: skip
+            node.op_type,
+            list(node.input),
+            list(node.output),
+            op_domain=node.domain,
+            name=node.name,
+            op_version=ML_OPSET if node.domain else None,
+            **attributes,
+        )

@@ -138,13 +138,17 @@ def _builder(n_columns: int, n_trees: int, base: FloatArray, postprocessor: str)
         threshold_type="float64",
         leaf_output_type="float64",
         metadata=make.Metadata(
-            num_feature=n_columns, task_type="kMultiClf", average_tree_output=False, num_target=1,
-            num_class=[len(base)], leaf_vector_shape=(1, len(base)),
+            num_feature=n_columns,
+            task_type="kMultiClf",
+            average_tree_output=False,
+            num_target=1,
+            num_class=[len(base)],
+            leaf_vector_shape=(1, len(base)),
         ),
         tree_annotation=make.TreeAnnotation(num_tree=n_trees, target_id=[0] * n_trees, class_id=[-1] * n_trees),
         postprocessor=make.PostProcessorFunc(name=postprocessor),
         base_scores=base.tolist(),
-    )  # fmt: skip
+    )
 
 
 def finite(thresholds: FloatArray) -> FloatArray:

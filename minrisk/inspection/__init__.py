@@ -12,6 +12,18 @@ from minrisk.inspection.tree_frame import to_frame
 from minrisk.inspection.why_decision import why
 
 __all__ = [
-    "CostConfusionDisplay", "CostImportances", "CriticalDifferenceDisplay", "RiskCurveDisplay", "ShapExplainer",
-    "ShapValues", "cost_importances", "explain", "report", "shap_values", "to_frame", "to_shap", "why", "wide_columns",
-]  # fmt: skip
+    "CostConfusionDisplay",
+    "CostImportances",
+    "CriticalDifferenceDisplay",
+    "RiskCurveDisplay",
+    "ShapExplainer",
+    "ShapValues",
+    "cost_importances",
+    "explain",
+    "report",
+    "shap_values",
+    "to_frame",
+    "to_shap",
+    "why",
+    "wide_columns",
+]

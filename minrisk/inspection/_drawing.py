@@ -185,8 +185,15 @@ def write_cells(ax: Any, image: Any, levels: Sequence[Lines], muted: np.ndarray)
         for place, (by, rise) in enumerate(zip(factors, rises, strict=True)):
             for i, j in np.argwhere(pair[place] != ""):
                 written[place, i, j] = ax.annotate(
-                    pair[place][i, j], (j, i), (0, rise), textcoords="offset points", ha="center", va="center",
-                    fontsize=by * size, color=ink[i, j], fontweight="normal" if place or muted[i, j] else "bold",
+                    pair[place][i, j],
+                    (j, i),
+                    (0, rise),
+                    textcoords="offset points",
+                    ha="center",
+                    va="center",
+                    fontsize=by * size,
+                    color=ink[i, j],
+                    fontweight="normal" if place or muted[i, j] else "bold",
                 )
         break
     return written[0], written[1]

@@ -188,9 +188,7 @@ class CostConfusionDisplay:
             cost, labels = judging(cost, classes, len(decided), stated, names)
             if labels is None and min(match_labels(np.unique(y).tolist(), classes.tolist())) >= 0:
                 labels = classes  # else all that costs name
-        return cls.from_predictions(
-            y, decided, cost, labels=labels, sample_weight=sample_weight, ax=ax, **kwargs
-        )
+        return cls.from_predictions(y, decided, cost, labels=labels, sample_weight=sample_weight, ax=ax, **kwargs)
 
     @classmethod
     def from_predictions(

@@ -80,9 +80,13 @@ class CriticalDifferenceDisplay:
     text_: dict[str, Any]
 
     def __init__(
-        self, mean_ranks: Any, critical_difference: float, names: Sequence[str], alpha: float = 0.05,
+        self,
+        mean_ranks: Any,
+        critical_difference: float,
+        names: Sequence[str],
+        alpha: float = 0.05,
         title: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.mean_ranks = numbers(mean_ranks, "mean_ranks")
         self.names = [str(name) for name in names]
         self.critical_difference, self.alpha, self.title = float(critical_difference), alpha, title
@@ -219,9 +223,15 @@ class CriticalDifferenceDisplay:
         self.ax_.plot([rank, rank, edge], [0, depth, depth], color=MUTED, linewidth=0.9, clip_on=False, zorder=1)
         told = f"{self.names[i]}  {rank:.2f}" if side == "right" else f"{rank:.2f}  {self.names[i]}"
         self.text_[self.names[i]] = self.ax_.annotate(
-            told, (edge, depth), (-5 if side == "right" else 5, 0), textcoords="offset points", ha=side, va="center",
-            fontsize=_NAME_SIZE, annotation_clip=False,
-        )  # fmt: skip
+            told,
+            (edge, depth),
+            (-5 if side == "right" else 5, 0),
+            textcoords="offset points",
+            ha=side,
+            va="center",
+            fontsize=_NAME_SIZE,
+            annotation_clip=False,
+        )
 
 
 def not_apart(mean_ranks: Sequence[float] | FloatArray, difference: float) -> list[list[int]]:

@@ -134,7 +134,10 @@ def _two_largest(scores: np.ndarray) -> IntArray:
 
 
 def _explained(
-    estimator: LocalizedSimilaritiesClassifier, packed: PackedSimilarities, scores: np.ndarray, responses: np.ndarray,
+    estimator: LocalizedSimilaritiesClassifier,
+    packed: PackedSimilarities,
+    scores: np.ndarray,
+    responses: np.ndarray,
     n_reasons: int | None,
 ) -> Explanation:
     """The explanation of one row from its scores (D,) and the learners' answers (T,)."""

@@ -53,9 +53,17 @@ footer { border-top: 1px solid var(--line); font-size: 0.8rem; margin-top: 2rem;
 
 
 def report(
-    model: Any, X: Any, y: Any, path: str | os.PathLike[str] | None = None, cost: Any = None, sample_weight: Any = None,
-    *, title: str | None = None, n_rows: int = 20, names: Sequence[str] | None = None,
-) -> str:  # fmt: skip
+    model: Any,
+    X: Any,
+    y: Any,
+    path: str | os.PathLike[str] | None = None,
+    cost: Any = None,
+    sample_weight: Any = None,
+    *,
+    title: str | None = None,
+    n_rows: int = 20,
+    names: Sequence[str] | None = None,
+) -> str:
     """Judge a model on rows with known classes, and write a page about it: one HTML file that needs no network.
 
     Rows that the model was trained on would flatter it, so give others.
@@ -131,9 +139,15 @@ def report(
     rows = JudgedRows(model, rows_here(model, X), y, cost, sample_weight)
     heading = f"{type(model).__name__}: what its decisions cost" if title is None else title
     parts = [
-        facts_section(rows), risk_section(rows), costs_section(rows), calibration_section(rows), members_section(rows),
-        importances_section(model, names), cost_importances_section(rows, names), worst_section(rows, n_rows),
-    ]  # fmt: skip
+        facts_section(rows),
+        risk_section(rows),
+        costs_section(rows),
+        calibration_section(rows),
+        members_section(rows),
+        importances_section(model, names),
+        cost_importances_section(rows, names),
+        worst_section(rows, n_rows),
+    ]
     page = _page(heading, [part for part in parts if part])
     if file is not None:
         with write_beside(file) as beside:

@@ -60,9 +60,14 @@ def calibration_picture(rows: JudgedRows) -> str:
     below = -(-len(chosen) // beside)
     with _figures() as made:
         figure, axes = pyplot().subplots(
-            below, beside, figsize=(2.1 * beside + 0.5, 2.2 * below + 0.4), layout="constrained", sharex=True,
-            sharey=True, squeeze=False,
-        )  # fmt: skip
+            below,
+            beside,
+            figsize=(2.1 * beside + 0.5, 2.2 * below + 0.4),
+            layout="constrained",
+            sharex=True,
+            sharey=True,
+            squeeze=False,
+        )
         made.append(figure)
         for ax, j in zip(axes.flat, chosen, strict=False):
             _draw_curve(ax, *(part[j] for part in rows.binned))

@@ -281,8 +281,9 @@ def _of_few_decisions(samples: Samples, model: Any) -> Samples:
     kept, places = np.flatnonzero(known), np.cumsum(known) - 1
     return samples._replace(
         table=np.not_equal.outer(np.arange(len(samples.classes)), kept).astype(np.float64),
-        decisions=tuple(samples.decisions[j] for j in kept), decided=places[samples.decided],
-    )  # fmt: skip
+        decisions=tuple(samples.decisions[j] for j in kept),
+        decided=places[samples.decided],
+    )
 
 
 def _in_parts(X: Any) -> Iterator[tuple[slice, Any]]:

@@ -124,11 +124,15 @@ def costs_section(rows: JudgedRows) -> str:
     cells = [divmod(int(at), totals.shape[1]) for at in order]
     lines = [
         [
-            rows.label(i), rows.decision(j), plain(counts[i, j]), plain(totals[i, j]),
+            rows.label(i),
+            rows.decision(j),
+            plain(counts[i, j]),
+            plain(totals[i, j]),
             f"{100 * totals[i, j] / whole:.1f} %",
         ]
-        for i, j in cells if totals[i, j] > 0
-    ]  # fmt: skip
+        for i, j in cells
+        if totals[i, j] > 0
+    ]
     worst = table(["true class", "decision", "rows", "cost", "share"], lines, left=2)
     return section("Where the cost comes from", confusion_picture(rows), worst, _stated_costs(rows))
 
@@ -170,11 +174,15 @@ def members_section(rows: JudgedRows) -> str:
         return ""
     lines = [
         [
-            line["surrogate"], line["variant"], f"{100 * line['share']:.1f} %", str(line["n_rounds"]),
-            plain(line["temperature"]), "–" if line["risk"] is None else plain(line["risk"]),
+            line["surrogate"],
+            line["variant"],
+            f"{100 * line['share']:.1f} %",
+            str(line["n_rounds"]),
+            plain(line["temperature"]),
+            "–" if line["risk"] is None else plain(line["risk"]),
         ]
         for line in tried
-    ]  # fmt: skip
+    ]
     told = (
         "Kinds of members that were tried, with the mean cost of rows that they had left out. One without a share is "
         "not in the model."

@@ -16,9 +16,7 @@ MOST_PLAYERS = 12  # whose coalitions, 4096, are gone through
 GAMES_TOGETHER = 512  # whose games are in memory: 16 MB for the most players
 
 
-def coalition_values(
-    shapley: ScoreShapley, X: Any, target: Target
-) -> tuple[FloatArray, FloatArray]:
+def coalition_values(shapley: ScoreShapley, X: Any, target: Target) -> tuple[FloatArray, FloatArray]:
     """Shapley values of the game v(S) = target(E[scores | the features of S]), and v of no feature.
 
     Parameters

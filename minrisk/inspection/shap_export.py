@@ -95,16 +95,23 @@ def to_shap(model: BoostedClassifier, background: Any = None, *, linear: bool = 
     for low, high in zip(packed.offsets[:-1].tolist(), packed.offsets[1:].tolist(), strict=True):
         nodes, leaf = slice(low, high), packed.is_leaf[low:high]
         left = np.where(leaf, -1, packed.left[nodes].astype(np.int32)).astype(np.int32)
-        trees.append({
-            "children_left": left, "children_right": np.where(leaf, -1, left + 1).astype(np.int32),
-            "children_default": left, "features": np.where(leaf, -1, feature[nodes]).astype(np.int32),
-            "thresholds": np.where(leaf, -1.0, threshold[nodes]), "values": values[nodes],
-            "node_sample_weight": weight[nodes],
-        })  # fmt: skip
+        trees.append(
+            {
+                "children_left": left,
+                "children_right": np.where(leaf, -1, left + 1).astype(np.int32),
+                "children_default": left,
+                "features": np.where(leaf, -1, feature[nodes]).astype(np.int32),
+                "thresholds": np.where(leaf, -1.0, threshold[nodes]),
+                "values": values[nodes],
+                "node_sample_weight": weight[nodes],
+            }
+        )
     return {
-        "trees": trees, "base_offset": additive.intercept.copy(), "internal_dtype": np.float64,
+        "trees": trees,
+        "base_offset": additive.intercept.copy(),
+        "internal_dtype": np.float64,
         "input_dtype": np.float64,
-    }  # fmt: skip
+    }
 
 
 def wide_columns(model: BoostedClassifier, X: Any) -> FloatArray:

@@ -107,8 +107,7 @@ def log_odds(estimator: BoostedClassifier, decision: Any, against: Any) -> LogOd
         return LogOdds(link, estimator.model_.temperature, 1, 0)
     if decision is None or against is None:
         raise ValueError(
-            "of='log_odds' compares two classes: give both, such as "
-            f"decision={classes[-1]!r}, against={classes[0]!r}."
+            f"of='log_odds' compares two classes: give both, such as decision={classes[-1]!r}, against={classes[0]!r}."
         )
     a, b = (_place(label, classes, name) for label, name in ((decision, "decision"), (against, "against")))
     return LogOdds(link, estimator.model_.temperature, a, b)

@@ -166,9 +166,14 @@ class TreeShapley:
         points = gauss_legendre(3 * ((int(sizes.max(initial=0)) + 5) // 6))
         most = int(np.diff(paths.first_entry[paths.tree_leaves]).max(initial=0))
         self._parts: tuple[Any, ...] = (
-            paths.arrays, points, tuple(map(read_only, groups)), read_only(paths.tree_leaves), read_only(bounds), most,
+            paths.arrays,
+            points,
+            tuple(map(read_only, groups)),
+            read_only(paths.tree_leaves),
+            read_only(bounds),
+            most,
             read_only(paths.vectors),
-        )  # fmt: skip
+        )
 
     def values(self, codes: Int32Array, direction: FloatArray | None = None) -> FloatArray:
         """Of few rows (n, d), `SIDE_BY_SIDE` are best; they depend on no other rows.

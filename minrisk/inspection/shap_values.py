@@ -170,9 +170,15 @@ class ShapExplainer:
             self._scores = ScoreShapley(self._model, checked_rows(self._model, background, "background"), workers)
 
     def explain(
-        self, X: Any, *, of: str = "scores", decision: Any = None, against: Any = None, cost: Any = None,
+        self,
+        X: Any,
+        *,
+        of: str = "scores",
+        decision: Any = None,
+        against: Any = None,
+        cost: Any = None,
         by: str = "line",
-    ) -> ShapValues:  # fmt: skip
+    ) -> ShapValues:
         """Return the SHAP values of rows, as `shap_values` does.
 
         Parameters
@@ -226,9 +232,17 @@ class ShapExplainer:
 
 
 def shap_values(
-    model: BoostedClassifier, X: Any, background: Any = None, *, of: str = "scores", decision: Any = None,
-    against: Any = None, cost: Any = None, by: str = "line", n_jobs: int | None = None,
-) -> ShapValues:  # fmt: skip
+    model: BoostedClassifier,
+    X: Any,
+    background: Any = None,
+    *,
+    of: str = "scores",
+    decision: Any = None,
+    against: Any = None,
+    cost: Any = None,
+    by: str = "line",
+    n_jobs: int | None = None,
+) -> ShapValues:
     r"""Return what each feature adds to scores, log-odds or expected costs: Shapley values, exact for the scores.
 
     Parameters
@@ -337,9 +351,14 @@ def shap_values(
 
 
 def cost_importances(
-    model: BoostedClassifier, X: Any, background: Any = None, *, decision: Any = None, cost: Any = None,
+    model: BoostedClassifier,
+    X: Any,
+    background: Any = None,
+    *,
+    decision: Any = None,
+    cost: Any = None,
     n_jobs: int | None = None,
-) -> CostImportances:  # fmt: skip
+) -> CostImportances:
     """Return how much each feature moves the expected cost of the decisions about rows, in the unit of the costs.
 
     A feature of 0.2 makes decisions 0.2 cheaper or more expensive on average than they would be expected to be without

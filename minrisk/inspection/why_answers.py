@@ -104,4 +104,3 @@ class Decider:
             expected = by * self._unit
         decided = merits.argmax(axis=1) if by is None else by.argmin(axis=1)
         return Answers(scores, p, expected, merits, decided, BY_SCORE if by is None else BY_COST)
-

@@ -83,9 +83,13 @@ class _Columns(NamedTuple):
 
 
 def changes_of(
-    decider: Decider, codes: FloatArray, rows: FloatArray | None, types: Sequence[str], wanted: Any = None,
+    decider: Decider,
+    codes: FloatArray,
+    rows: FloatArray | None,
+    types: Sequence[str],
+    wanted: Any = None,
     columns: Sequence[Any] | None = None,
-) -> list[Change]:  # fmt: skip
+) -> list[Change]:
     """The smallest change of each column that turns the decision of a row into another, the smallest first.
 
     Parameters
@@ -233,9 +237,7 @@ def _decided(decider: Decider, codes: FloatArray, columns: IntArray, values: Flo
     return found
 
 
-def _of_category(
-    decider: Decider, codes: FloatArray, j: int, texts: ColumnTexts, is_wanted: Wanted
-) -> list[Change]:
+def _of_category(decider: Decider, codes: FloatArray, j: int, texts: ColumnTexts, is_wanted: Wanted) -> list[Change]:
     """The other values of a category, by the decision that comes then."""
     values = np.arange(len(texts.category[j].values), dtype=np.float64)
     values = values[values != codes[0, j]]
@@ -252,9 +254,9 @@ def _of_category(
 def _candidates(x: float, j: int, known: _Columns) -> list[tuple[str, FloatArray]]:
     """Which way to go along a column of numbers, and values there, the nearest first; of a missing one all values."""
     thresholds, whole = known.thresholds[j], known.kinds[j] == WHOLE_NUMBERS
-    below, above = (np.floor(thresholds), np.floor(thresholds) + 1) if whole else (
-        thresholds, np.nextafter(thresholds, np.inf)
-    )  # fmt: skip
+    below, above = (
+        (np.floor(thresholds), np.floor(thresholds) + 1) if whole else (thresholds, np.nextafter(thresholds, np.inf))
+    )
     if known.kinds[j] == TRUTH_VALUE:
         truths = np.array([0.0, 1.0])
         ways = [(_TO_TRUTH, truths[truths != x])]
@@ -301,7 +303,7 @@ def _end(j: int, way: str, x: float, values: FloatArray, decided: IntArray, hits
 
 def _of_numbers(
     decider: Decider, codes: FloatArray, numeric: list[int], known: _Columns, texts: ColumnTexts, is_wanted: Wanted
-) -> list[Change]:  # fmt: skip
+) -> list[Change]:
     """The smallest change of each column of numbers."""
     sides = [(j, way, values) for j in numeric for way, values in _candidates(float(codes[0, j]), j, known)]
     columns = np.repeat([j for j, _, _ in sides], [len(values) for _, _, values in sides]).astype(np.int64)
@@ -338,9 +340,7 @@ def _change(texts: ColumnTexts, end: _End, x: float, decision: Any, known: _Colu
     return Change(texts.names[j], texts.value(j, x), texts.value(j, to), text, decision, size, exact)
 
 
-def _narrowed(
-    decider: Decider, codes: FloatArray, ends: list[_End], known: _Columns, is_wanted: Wanted
-) -> list[_End]:  # fmt: skip
+def _narrowed(decider: Decider, codes: FloatArray, ends: list[_End], known: _Columns, is_wanted: Wanted) -> list[_End]:
     """The same ends with a smaller gap between the last value without and the first with the other decision."""
     open_ends = [e for e, end in enumerate(ends) if not known.is_stepped[end.j] and not np.isnan(end.before)]
     columns = np.array([ends[e].j for e in open_ends], dtype=np.int64)

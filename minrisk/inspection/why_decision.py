@@ -157,19 +157,33 @@ class WhyDecision:
     def _tables(self) -> list[tuple[str, Sequence[str], list[list[str]], int]]:
         """Title, header, lines and number of columns of text of each table that has lines."""
         return [
-            ("Decisions", *_filled(
-                ["decision", "probability", "expected cost", "score", "behind"],
-                [[label_text(a.decision), *map(_number, a[1:])] for a in self.answers[:_MOST_LINES]],
-            ), 1),
-            ("What would have to change", ["column", "is", "then", "decision", "size"], [
-                [c.column, value_text(c.value), c.text, label_text(c.decision), _number(c.size)]
-                for c in self.changes[:_MOST_LINES]
-            ], 4),
-            ("Rows that look most alike", ["row", "label", "decision", "similarity"], [
-                [str(s.row), label_text(s.label), label_text(s.decision), f"{s.similarity:.2f}"]
-                for s in self.similar[:_MOST_LINES]
-            ], 3),
-        ]  # fmt: skip
+            (
+                "Decisions",
+                *_filled(
+                    ["decision", "probability", "expected cost", "score", "behind"],
+                    [[label_text(a.decision), *map(_number, a[1:])] for a in self.answers[:_MOST_LINES]],
+                ),
+                1,
+            ),
+            (
+                "What would have to change",
+                ["column", "is", "then", "decision", "size"],
+                [
+                    [c.column, value_text(c.value), c.text, label_text(c.decision), _number(c.size)]
+                    for c in self.changes[:_MOST_LINES]
+                ],
+                4,
+            ),
+            (
+                "Rows that look most alike",
+                ["row", "label", "decision", "similarity"],
+                [
+                    [str(s.row), label_text(s.label), label_text(s.decision), f"{s.similarity:.2f}"]
+                    for s in self.similar[:_MOST_LINES]
+                ],
+                3,
+            ),
+        ]
 
     @property
     def _remarks(self) -> list[str]:
@@ -202,9 +216,16 @@ class WhyDecision:
 
 
 def why(
-    model: Any, x: Any, X: Any = None, y: Any = None, cost: Any = None, *, wanted: Any = None, columns: Any = None,
+    model: Any,
+    x: Any,
+    X: Any = None,
+    y: Any = None,
+    cost: Any = None,
+    *,
+    wanted: Any = None,
+    columns: Any = None,
     n_rows: int = 5,
-) -> WhyDecision:  # fmt: skip
+) -> WhyDecision:
     """Say why a row is decided as it is, what would have to change, and which rows look alike.
 
     Parameters

@@ -13,20 +13,23 @@ from minrisk.io.lines import lines
 if TYPE_CHECKING:
     from minrisk.io.content import Content
 
-__all__ = [
-    "Dialect", "DialectError", "Text", "read_text",
-]  # fmt: skip
+__all__ = ["Dialect", "DialectError", "Text", "read_text"]
 
 USUAL = ("utf-8", "utf-8-sig")  # encodings that nobody is told of
 SAMPLE_CHARACTERS, SAMPLE_ROWS = 2**18, 200  # looked at to find out
 BOMS = (  # the longer ones first: that of UTF-32 begins as that of UTF-16
-    (codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
-)  # fmt: skip
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 OTHER_KINDS = (
-    (b"PK\x03\x04", "a spreadsheet or an archive"), (b"\xd0\xcf\x11\xe0", "a spreadsheet"), (b"PAR1", "a Parquet file"),
+    (b"PK\x03\x04", "a spreadsheet or an archive"),
+    (b"\xd0\xcf\x11\xe0", "a spreadsheet"),
+    (b"PAR1", "a Parquet file"),
     *((mark, "an archive") for mark in (b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf", b"Rar!", b"\x1f\x8b")),
-)  # fmt: skip
+)
 
 
 class DialectError(ValueError):
@@ -87,7 +90,9 @@ class Text:
 
 
 def read_text(
-    source: bytes | Content, stated: Dialect = Dialect(), look: Callable[[Text], Any] | None = None  # noqa: B008
+    source: bytes | Content,
+    stated: Dialect = Dialect(),  # noqa: B008
+    look: Callable[[Text], Any] | None = None,
 ) -> Text:
     r"""Find out in which encoding a table is, and what separates its cells.
 

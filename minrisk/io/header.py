@@ -35,8 +35,14 @@ SCANNED_BYTES = 1 << 16  # bytes of a header that are looked at in one go: memor
 STEPS = np.zeros(256, dtype=np.int8)  # what a byte outside texts does to the level
 STEPS[[ord(mark) for mark in "[{]}"]] = 1, 1, -1, -1
 RUN_PARAMETERS = (  # of the machine, or of the rows of one fit: not read, not written
-    "n_jobs", "verbose", "warm_start", "random_state", "cost", "class_weight", "categorical_features",
-)  # fmt: skip
+    "n_jobs",
+    "verbose",
+    "warm_start",
+    "random_state",
+    "cost",
+    "class_weight",
+    "categorical_features",
+)
 
 
 # -- rules -------------------------------------------------------------------------------------------------------------
@@ -157,52 +163,82 @@ SAID_OF_DATA = (("target", "target_name_", str), ("first_feature", "first_featur
 ROUND_COUNT = Number(int, 0, MOST_ROUNDS)
 FINITE = Number(float, -LARGEST_FLOAT, LARGEST_FLOAT)
 LABELS = Fields({"dtype": Dtype(), "values": ListOf(Value(MOST_LETTERS), 2)})
-CATEGORY = Fields({
-    "position": Number(int, 0, MOST_FEATURES), "name": Text(), "ordered": Truth(), "added": Number(int, 0, MOST_ADDED),
-    "values": Fields({"dtype": Dtype(dates=False), "values": ListOf(Value())}),
-})  # fmt: skip
+CATEGORY = Fields(
+    {
+        "position": Number(int, 0, MOST_FEATURES),
+        "name": Text(),
+        "ordered": Truth(),
+        "added": Number(int, 0, MOST_ADDED),
+        "values": Fields({"dtype": Dtype(dates=False), "values": ListOf(Value())}),
+    }
+)
 DAY_COLUMN = Fields({"position": Number(int, 0, MOST_FEATURES), "role": Choice(DAY_ROLES)})
-TRIED = Fields({  # a line of `minrisk.ensemble.average.report`
-    "surrogate": Choice((*POSTERIOR, *COST_TRAINED)), "variant": Text(MOST_LETTERS), "share": Number(float, 0, 1),
-    "n_rounds": ROUND_COUNT, "temperature": TEMPERATURE, "risk": Maybe(FINITE),
-    "pooled_risk": Maybe(FINITE),
-})  # fmt: skip
+TRIED = Fields(
+    {  # a line of `minrisk.ensemble.average.report`
+        "surrogate": Choice((*POSTERIOR, *COST_TRAINED)),
+        "variant": Text(MOST_LETTERS),
+        "share": Number(float, 0, 1),
+        "n_rounds": ROUND_COUNT,
+        "temperature": TEMPERATURE,
+        "risk": Maybe(FINITE),
+        "pooled_risk": Maybe(FINITE),
+    }
+)
 FACTS = {
-    "MinRiskClassifier": Fields({
-        "surrogate": Choice((*POSTERIOR, *COST_TRAINED)), "selection": ListOf(TRIED, 1),
-    }),
+    "MinRiskClassifier": Fields({"surrogate": Choice((*POSTERIOR, *COST_TRAINED)), "selection": ListOf(TRIED, 1)}),
     **{
         name: Fields({"log_scale": FINITE})
         for name in (
-            "PIBoostClassifier", "BAdaCostClassifier", "AdaBoostMHClassifier", "GentleBoostClassifier",
-            "AdaBoostECCClassifier", "AOSOLogitBoostClassifier", "GradBoostClassifier", "AdaBoostSIPClassifier",
+            "PIBoostClassifier",
+            "BAdaCostClassifier",
+            "AdaBoostMHClassifier",
+            "GentleBoostClassifier",
+            "AdaBoostECCClassifier",
+            "AOSOLogitBoostClassifier",
+            "GradBoostClassifier",
+            "AdaBoostSIPClassifier",
         )
     },
     **{
         name: Fields({"log_scale": FINITE}, {"certificate": Fields({"value": FINITE, "bound": FINITE})})
         for name in (
-            "REBELClassifier", "LocalizedSimilaritiesClassifier", "MCBoostClassifier", "StagewiseMCBoostClassifier",
-            "MultiBoostClassifier", "StructBoostClassifier",
+            "REBELClassifier",
+            "LocalizedSimilaritiesClassifier",
+            "MCBoostClassifier",
+            "StagewiseMCBoostClassifier",
+            "MultiBoostClassifier",
+            "StructBoostClassifier",
         )
     },
     "AdaBoostMOClassifier": Fields({"log_scale": FINITE, "decoding": Choice(DECODINGS)}),
-}  # fmt: skip
+}
 HEADER = Fields(
     {
-        "algorithm": Choice(tuple(FACTS)), "parameters": Object(), "facts": Object(),  # which depend on the first
-        "cost_given": Truth(), "cost_stated": Truth(), "classes": LABELS, "decisions": LABELS,
+        "algorithm": Choice(tuple(FACTS)),
+        "parameters": Object(),
+        "facts": Object(),  # which depend on the first
+        "cost_given": Truth(),
+        "cost_stated": Truth(),
+        "classes": LABELS,
+        "decisions": LABELS,
         "n_features": Number(int, 1, MOST_FEATURES),
-        "feature_names": Maybe(ListOf(Text())), "link": Maybe(Choice(tuple(LINKS))),
-        "trees_per_round": Number(int, 1, MOST_ROUNDS), "temperature": TEMPERATURE,
+        "feature_names": Maybe(ListOf(Text())),
+        "link": Maybe(Choice(tuple(LINKS))),
+        "trees_per_round": Number(int, 1, MOST_ROUNDS),
+        "temperature": TEMPERATURE,
         "seed": Number(int, 0, LARGEST_SEED),
     },
     {
-        "stated_classes": LABELS, "stated_decisions": LABELS,
-        "feature_numbers": ListOf(Value()), "feature_labels": ListOf(Name()), "target": Text(),
-        "first_feature": Number(int, 0, 1), "categories": ListOf(CATEGORY, 1),
+        "stated_classes": LABELS,
+        "stated_decisions": LABELS,
+        "feature_numbers": ListOf(Value()),
+        "feature_labels": ListOf(Name()),
+        "target": Text(),
+        "first_feature": Number(int, 0, 1),
+        "categories": ListOf(CATEGORY, 1),
         "dates": ListOf(DAY_COLUMN, 1),
     },
-)  # fmt: skip
+)
 
 
 def read_header(text: bytes, room: Allowance) -> dict[str, Any]:

@@ -363,5 +363,10 @@ def _columns_out(categories: Categories) -> dict[str, Any]:
 def _category_out(column: Category) -> dict[str, Any]:
     """All of a column of categories but its table."""
     values = labels_out(plain_array(column.values))
-    return {"position": column.position, "name": column.name, "ordered": column.ordered, "values": values,
-            "added": column.table.shape[1]}  # fmt: skip
+    return {
+        "position": column.position,
+        "name": column.name,
+        "ordered": column.ordered,
+        "values": values,
+        "added": column.table.shape[1],
+    }

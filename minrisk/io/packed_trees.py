@@ -68,9 +68,10 @@ def _thresholds(feature: np.ndarray, threshold: FloatArray) -> tuple[np.ndarray,
     new[1:] = (sorted_feature[1:] != sorted_feature[:-1]) | (sorted_threshold[1:] != sorted_threshold[:-1])
     features, counts = np.unique(sorted_feature[new], return_counts=True)
     table: dict[str, np.ndarray] = {
-        "table_feature": features.astype(np.int32), "table_count": counts.astype(np.int32),
+        "table_feature": features.astype(np.int32),
+        "table_count": counts.astype(np.int32),
         "table_threshold": sorted_threshold[new] + 0.0,  # of -0.0, which splits alike, 0.0
-    }  # fmt: skip
+    }
     del sorted_threshold
     code = narrow(np.searchsorted(features, feature))
     ranks = np.cumsum(new, dtype=np.int32) - 1
@@ -85,9 +86,7 @@ def room_of_trees(n_nodes: int, n_trees: int) -> int:
     return NODE_BYTES * n_nodes + TREE_BYTES * n_trees
 
 
-def read_trees(
-    get: Callable[[str], np.ndarray | None], n_vectors: int, take: Callable[[int], None]
-) -> PackedTrees:  # fmt: skip
+def read_trees(get: Callable[[str], np.ndarray | None], n_vectors: int, take: Callable[[int], None]) -> PackedTrees:
     """Trees of the arrays of a file.
 
     Parameters

@@ -101,10 +101,19 @@ def _model(contents: Contents) -> AdditiveModel:
         center, scale, landmarks, of_landmarks, width = _parts(contents, "smooth scores")
         smooth = SmoothScores(center, scale, landmarks, float(width[0]), of_landmarks)
     model = AdditiveModel(
-        packed, vectors, contents["intercept"], n_features, header["link"], header["trees_per_round"],
-        float(header["temperature"]), projection, smooth, contents.get("corrected"), _decoder(contents),
+        packed,
+        vectors,
+        contents["intercept"],
+        n_features,
+        header["link"],
+        header["trees_per_round"],
+        float(header["temperature"]),
+        projection,
+        smooth,
+        contents.get("corrected"),
+        _decoder(contents),
         _cascade(contents),
-    )  # fmt: skip
+    )
     check_stages(model)
     check_scores(model)
     return model

@@ -70,4 +70,3 @@ def check_parquet(path: str | Path, file: Any) -> None:
             n_cells = sum(metadata.row_group(group).column(j).num_values for group in range(metadata.num_row_groups))
         needed += n_cells * max(CELL, column.length)
     check(path, max(needed, metadata.num_rows * CELL))
-

@@ -432,16 +432,15 @@ LAWS = (
         "it is of LocalizedSimilaritiesClassifier, whose rounds must be of similarities.",
         lambda f: f.algorithm != "LocalizedSimilaritiesClassifier" or "trees" not in f.groups or f.sizes["trees"] == 0,
     ),
-    Law(
-        f"it has more than {MOST_LINEAR} linear features.",
-        lambda f: f.sizes.get("linear", 0) <= MOST_LINEAR,
-    ),
+    Law(f"it has more than {MOST_LINEAR} linear features.", lambda f: f.sizes.get("linear", 0) <= MOST_LINEAR),
     Law(
         "its vectors after every round must be 1 + 2 + ... of them, and the last ones its vectors.",
         lambda f: (
             "stages" not in f.groups
-            or ((f.sizes["stage vectors"] == f.sizes["trees"] * (f.sizes["trees"] + 1) // 2)
-            and f.sizes["vectors"] == f.sizes["trees"])
+            or (
+                (f.sizes["stage vectors"] == f.sizes["trees"] * (f.sizes["trees"] + 1) // 2)
+                and f.sizes["vectors"] == f.sizes["trees"]
+            )
         ),
     ),
     Law(

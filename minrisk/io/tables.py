@@ -44,8 +44,22 @@ CSV, PARQUET = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"), (".par
 WRITTEN = (".csv", ".csv.gz", *PARQUET)
 # cells of a feature that count as missing; in the column of labels only the empty cell does ("NA" may be a class)
 MISSING_CELLS = (
-    "", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
-)  # fmt: skip
+    "",
+    "#N/A",
+    "#N/A N/A",
+    "#NA",
+    "-NaN",
+    "-nan",
+    "<NA>",
+    "N/A",
+    "NA",
+    "NULL",
+    "NaN",
+    "None",
+    "n/a",
+    "nan",
+    "null",
+)
 NESTED_KINDS = ("list", "large_list", "fixed_size_list", "struct", "map")  # what Arrow's names of such types begin with
 CHUNK_CELLS = 1 << 19  # cells that are read together: with what pandas takes beside them some 20 MB
 Result = TypeVar("Result")
@@ -179,11 +193,19 @@ class _CsvTable(Table):
         reader: Any = _guarded(
             self._path,
             lambda: pd.read_csv(
-                _TextStream(self._text), sep=self._text.delimiter, header=0, names=list(map(str, range(width))),
-                index_col=False, usecols=positions, keep_default_na=False, low_memory=False,
-                chunksize=max(1, CHUNK_CELLS // width), **exact, **how,
+                _TextStream(self._text),
+                sep=self._text.delimiter,
+                header=0,
+                names=list(map(str, range(width))),
+                index_col=False,
+                usecols=positions,
+                keep_default_na=False,
+                low_memory=False,
+                chunksize=max(1, CHUNK_CELLS // width),
+                **exact,
+                **how,
             ),
-        )  # fmt: skip
+        )
         with reader:
             while (chunk := _guarded(self._path, lambda: next(reader, None))) is not None:
                 yield chunk
@@ -363,10 +385,14 @@ class _ParquetTable(Table):
         at = [place[name] for name in names]
         arrow = self._arrow.select(at)
         kept = _guarded(self.path, lambda: arrow.to_pandas(ignore_metadata=True, types_mapper=_nullable))
-        return as_frame({
-            name: cells if str(self._schema.field(j).type).startswith("dictionary") or cells.dtype != "category"
-            else cells.astype(object) for (name, cells), j in zip(kept.items(), at, strict=True)
-        })
+        return as_frame(
+            {
+                name: cells
+                if str(self._schema.field(j).type).startswith("dictionary") or cells.dtype != "category"
+                else cells.astype(object)
+                for (name, cells), j in zip(kept.items(), at, strict=True)
+            }
+        )
 
 
 class ParquetFrames:

@@ -27,10 +27,27 @@ if TYPE_CHECKING:
     from minrisk._typing import Labels
 
 __all__ = [
-    "MANY", "NAMELESS", "TableError", "as_dates", "as_frame", "as_known", "as_numbers", "columns_of_words", "distinct",
-    "is_nested", "is_other_kind", "matched", "nearly_numbers", "row_numbers", "shown", "take_features", "take_groups",
-    "take_labels", "take_weights", "written",
-]  # fmt: skip
+    "MANY",
+    "NAMELESS",
+    "TableError",
+    "as_dates",
+    "as_frame",
+    "as_known",
+    "as_numbers",
+    "columns_of_words",
+    "distinct",
+    "is_nested",
+    "is_other_kind",
+    "matched",
+    "nearly_numbers",
+    "row_numbers",
+    "shown",
+    "take_features",
+    "take_groups",
+    "take_labels",
+    "take_weights",
+    "written",
+]
 
 NAMELESS = ("", "Unnamed: 0", "__index_level_0__")  # what the column of row names is called by those who write one
 INTEGER = re.compile(r"-?[1-9]\d{0,308}|0")  # as it is written, and no other way; no float is longer
@@ -42,16 +59,28 @@ NESTED = "lists, structures or bytes"
 MANY = 20  # so many different labels or words, if they are also more than half of the rows, are names or measurements
 TEXTS_OF_NUMBERS = (  # what a text is that is nearly a number, and what to do about it
     ("percentages", re.compile(r"[+-]?\d+(?:[.,]\d+)?\s*%"), "remove the sign %"),
-    ("amounts of money", re.compile(r"[+-]?\s?[€$£¥]\s?[+-]?[\d.,' ]*\d|[+-]?\d[\d.,' ]*\s?(?:[€$£¥]|EUR|USD|CHF|GBP)"),
-     "remove the currency"),
-    ("dates", re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{4}/\d\d?/\d\d?(?: .*)?|\d\d?[./-]\d\d?[./-]\d{2,4}(?: .*)?"),
-     "write them as 2024-03-01 or 2024-03-01 12:30"),
-    ("numbers with thousands separators", re.compile(r"[+-]?\d{1,3}(?:[,.'\u2019\u00a0\u202f ]\d{3})+(?:[.,]\d+)?"),
-     "remove the separators (if the mark is a decimal comma, say --decimal ,)"),
+    (
+        "amounts of money",
+        re.compile(r"[+-]?\s?[€$£¥]\s?[+-]?[\d.,' ]*\d|[+-]?\d[\d.,' ]*\s?(?:[€$£¥]|EUR|USD|CHF|GBP)"),
+        "remove the currency",
+    ),
+    (
+        "dates",
+        re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ].*)?|\d{4}/\d\d?/\d\d?(?: .*)?|\d\d?[./-]\d\d?[./-]\d{2,4}(?: .*)?"),
+        "write them as 2024-03-01 or 2024-03-01 12:30",
+    ),
+    (
+        "numbers with thousands separators",
+        re.compile(r"[+-]?\d{1,3}(?:[,.'\u2019\u00a0\u202f ]\d{3})+(?:[.,]\d+)?"),
+        "remove the separators (if the mark is a decimal comma, say --decimal ,)",
+    ),
     ("numbers with decimal commas", COMMA_NUMBER, "say --decimal ,"),
-    ("numbers with a sign of their own", re.compile("\\([\\d.,]+\\)|[\u2212\u2013][\\d.,]+|[\\d.,]+[-\u2212\u2013]"),
-     "write what is below zero with - in front"),
-)  # fmt: skip
+    (
+        "numbers with a sign of their own",
+        re.compile("\\([\\d.,]+\\)|[\u2212\u2013][\\d.,]+|[\\d.,]+[-\u2212\u2013]"),
+        "write what is below zero with - in front",
+    ),
+)
 
 
 class TableError(ValueError):
@@ -228,10 +257,12 @@ def take_features(frame: pd.DataFrame, path: str | Path, categories: Collection[
     """
     if frame.shape[1] == 0:
         raise TableError(f"{shown(path)} has no column left to learn from: keep at least one feature.")
-    return as_frame({
-        name: _named(column) if str(name) in categories else _numbers(column, str(name), path)
-        for name, column in frame.items()
-    })
+    return as_frame(
+        {
+            name: _named(column) if str(name) in categories else _numbers(column, str(name), path)
+            for name, column in frame.items()
+        }
+    )
 
 
 def is_other_kind(column: pd.Series[Any], known: Sequence[Any]) -> bool:
@@ -510,8 +541,16 @@ def texts_in(column: pd.Series[Any]) -> np.ndarray:
     import pandas as pd
 
     kinds = pd.api.types
-    if any(of(column) for of in (kinds.is_numeric_dtype, kinds.is_bool_dtype, kinds.is_datetime64_any_dtype,
-                                 kinds.is_timedelta64_dtype, is_nested)):  # fmt: skip
+    if any(
+        of(column)
+        for of in (
+            kinds.is_numeric_dtype,
+            kinds.is_bool_dtype,
+            kinds.is_datetime64_any_dtype,
+            kinds.is_timedelta64_dtype,
+            is_nested,
+        )
+    ):
         return np.zeros(len(column), dtype=bool)
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes, values = distinct(column)

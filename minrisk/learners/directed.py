@@ -80,9 +80,12 @@ class Lines:
         if line is None:
             return None
         return CONSTANT._replace(
-            feature=np.array([line.feature], dtype=np.int32), value=np.array([line.value]),
-            gain=np.array([float(line.slope != 0.0)]), slope=np.array([line.slope]), origin=np.array([line.origin]),
-        )  # fmt: skip
+            feature=np.array([line.feature], dtype=np.int32),
+            value=np.array([line.value]),
+            gain=np.array([float(line.slope != 0.0)]),
+            slope=np.array([line.slope]),
+            origin=np.array([line.origin]),
+        )
 
 
 @dataclass(frozen=True)

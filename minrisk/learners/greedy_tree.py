@@ -37,9 +37,14 @@ class GrowingTree:
     def deepened(self, splits: LeafSplits) -> tuple[GrowingTree, IntArray]:
         """The tree with each leaf changed as told, and the (first) new leaf number of each old leaf."""
         tree = GrowingTree(
-            self.feature.copy(), self.bin.copy(), self.left.copy(), self.value.copy(), self.gain.copy(), [],
+            self.feature.copy(),
+            self.bin.copy(),
+            self.left.copy(),
+            self.value.copy(),
+            self.gain.copy(),
+            [],
             self.level.copy(),
-        )  # fmt: skip
+        )
         child = np.empty(len(self.leaves), dtype=np.int64)
         for number, node in enumerate(self.leaves):
             child[number] = len(tree.leaves)

@@ -71,9 +71,13 @@ class Similarities:
         step = round_.solver.solve(problem)
         share = max(0.0, 1.0 - step.value / problem.value)
         found = Similarity(
-            rows.anchors(best.points), np.array(best.points, dtype=np.int64), best.span, self.real, rows.units,
+            rows.anchors(best.points),
+            np.array(best.points, dtype=np.int64),
+            best.span,
+            self.real,
+            rows.units,
             np.array([share]),
-        )  # fmt: skip
+        )
         return FittedLearners((found,), step)  # type: ignore[arg-type]  # it does all that is asked of a tree here
 
 

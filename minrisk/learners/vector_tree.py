@@ -105,7 +105,11 @@ class VectorTrees:
         """How far a tree grows on so many features and rows."""
         searched = self.n_searched(n_rows)
         return GrowthRule(
-            self.max_leaf_nodes, self.max_depth, self.min_samples_leaf, self.n_drawn(n_features), searched,
+            self.max_leaf_nodes,
+            self.max_depth,
+            self.min_samples_leaf,
+            self.n_drawn(n_features),
+            searched,
             random=self.random,
         ).within(n_rows)
 

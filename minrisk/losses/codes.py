@@ -73,7 +73,13 @@ class CodeLoss:
 
     # -- row kernels ---------------------------------------------------------------------------------------------
     def gradients(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray:
         """Edge and mass of rows start..stop, and their maxima; see `minrisk._kernels.codes`."""

@@ -137,56 +137,152 @@ class CoupledLoss:
 
     # -- row kernels ---------------------------------------------------------------------------------------------
     def gradients(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray:
         """Edge and mass of rows start..stop; see `minrisk._kernels.losses.coupled_gradients`."""
         top: FloatArray = kernels.coupled_gradients(
-            self.KINDS[self.base], costs.table, self.beta, self.phi, costs.row, costs.weight, scores, log_scale,
-            start, stop, edge, mass,
+            self.KINDS[self.base],
+            costs.table,
+            self.beta,
+            self.phi,
+            costs.row,
+            costs.weight,
+            scores,
+            log_scale,
+            start,
+            stop,
+            edge,
+            mass,
         )
         return top
 
     def contrast(
-        self, costs: RowCosts, scores: FloatArray, edge: FloatArray, vector: FloatArray, start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        edge: FloatArray,
+        vector: FloatArray,
+        start: int,
+        stop: int,
         out: FloatArray,
     ) -> float:
         """Half the loss at scores - vector less half of it at scores + vector, per row."""
-        return float(kernels.coupled_contrast(
-            self.KINDS[self.base], costs.table, self.beta, self.phi, costs.row, costs.weight, scores, edge, vector,
-            start, stop, out,
-        ))
+        return float(
+            kernels.coupled_contrast(
+                self.KINDS[self.base],
+                costs.table,
+                self.beta,
+                self.phi,
+                costs.row,
+                costs.weight,
+                scores,
+                edge,
+                vector,
+                start,
+                stop,
+                out,
+            )
+        )
 
     def slopes(
-        self, costs: RowCosts, scores: FloatArray, response: np.ndarray, in_bag: Bag, vector: FloatArray,
-        factors: FloatArray, start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        response: np.ndarray,
+        in_bag: Bag,
+        vector: FloatArray,
+        factors: FloatArray,
+        start: int,
+        stop: int,
     ) -> IntArray:
         """Value, slope and curvature along the response, in fixed point."""
         sums: IntArray = kernels.coupled_slopes(
-            self.KINDS[self.base], costs.table, self.beta, self.phi, costs.row, costs.weight, scores, response,
-            in_bag, vector, factors, start, stop,
+            self.KINDS[self.base],
+            costs.table,
+            self.beta,
+            self.phi,
+            costs.row,
+            costs.weight,
+            scores,
+            response,
+            in_bag,
+            vector,
+            factors,
+            start,
+            stop,
         )
         return sums
 
     def series_columns(
-        self, costs: RowCosts, scores: FloatArray, edge: FloatArray, in_bag: Bag, edge_factor: FloatArray,
-        factor: FloatArray, even_factor: FloatArray, start: int, stop: int, fixed: np.ndarray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        edge: FloatArray,
+        in_bag: Bag,
+        edge_factor: FloatArray,
+        factor: FloatArray,
+        even_factor: FloatArray,
+        start: int,
+        stop: int,
+        fixed: np.ndarray,
     ) -> IntArray:
         """Derivatives of the logistic loss in fixed point; see `minrisk._kernels.stump_series`."""
         sums: IntArray = stump_series.series_columns(
-            costs.table, self.beta, self.phi, costs.row, costs.weight, scores, edge, in_bag, edge_factor, factor,
-            even_factor, start, stop, fixed,
+            costs.table,
+            self.beta,
+            self.phi,
+            costs.row,
+            costs.weight,
+            scores,
+            edge,
+            in_bag,
+            edge_factor,
+            factor,
+            even_factor,
+            start,
+            stop,
+            fixed,
         )
         return sums
 
     def stump_sums(
-        self, costs: RowCosts, scores: FloatArray, X_binned: np.ndarray, in_bag: Bag, feature: IntArray, bin_: IntArray,
-        output: IntArray, step: FloatArray, factors: FloatArray, start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        X_binned: np.ndarray,
+        in_bag: Bag,
+        feature: IntArray,
+        bin_: IntArray,
+        output: IntArray,
+        step: FloatArray,
+        factors: FloatArray,
+        start: int,
+        stop: int,
     ) -> IntArray:
         """Value, slope and curvature of the logistic loss along stumps, in single outputs, in fixed point (3, P)."""
         sums: IntArray = stump_series.stump_sums(
-            costs.table, self.beta, self.phi, costs.row, costs.weight, scores, X_binned, in_bag, feature, bin_,
-            output, step, factors, start, stop,
+            costs.table,
+            self.beta,
+            self.phi,
+            costs.row,
+            costs.weight,
+            scores,
+            X_binned,
+            in_bag,
+            feature,
+            bin_,
+            output,
+            step,
+            factors,
+            start,
+            stop,
         )
         return sums
 

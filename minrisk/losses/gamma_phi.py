@@ -46,11 +46,15 @@ def derived(parameter: str, name: str, F: Smooth, x: FloatArray) -> tuple[FloatA
         raise ValueError(
             f"{parameter}: {name}, {name}' and {name}'' must take an array and give one of its shape: {error}"
         ) from error
-    refuse(parameter, x, {
-        f"{name}, {name}' and {name}'' must be finite": ~np.isfinite(value + slope + curvature),
-        f"{name}' must be the slope of {name}": np.abs(rise - slope) > CLOSE * (1.0 + np.abs(slope)),
-        f"{name}'' must be the slope of {name}'": np.abs(turn - curvature) > CLOSE * (1.0 + np.abs(curvature)),
-    })  # fmt: skip
+    refuse(
+        parameter,
+        x,
+        {
+            f"{name}, {name}' and {name}'' must be finite": ~np.isfinite(value + slope + curvature),
+            f"{name}' must be the slope of {name}": np.abs(rise - slope) > CLOSE * (1.0 + np.abs(slope)),
+            f"{name}'' must be the slope of {name}'": np.abs(turn - curvature) > CLOSE * (1.0 + np.abs(curvature)),
+        },
+    )
     return value, slope, curvature
 
 
@@ -147,7 +151,13 @@ class GammaPhiLoss(Differences):
             return tuple(map(_finite, (*outer, cost * phi.slope(v), cost * phi.curvature(v))))
 
     def gradients(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray:
         """Edge, and mass = the diagonal of the Hessian, of rows start..stop; returns column maxima (3, D)."""
@@ -165,8 +175,15 @@ class GammaPhiLoss(Differences):
         return np.array([*tops, of_class])
 
     def value_sums(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
-        start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        edge: FloatArray,
+        in_bag: Bag,
+        factor: FloatArray,
+        start: int,
+        stop: int,
     ) -> IntArray:
         """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,)."""
         value = np.exp(-log_scale) * self._parts(costs, scores[start:stop], start, stop)[0][:, 0]
@@ -176,8 +193,16 @@ class GammaPhiLoss(Differences):
         return sums
 
     def along(
-        self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
-        start: int, stop: int, line: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        factor: FloatArray,
+        move: FloatArray,
+        step: float,
+        log_scale: float,
+        start: int,
+        stop: int,
+        line: FloatArray,
     ) -> FloatArray:
         """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.loss_lines`."""
         d = factor[start:stop, None] * (move[start:stop] if len(move) > 1 else move)

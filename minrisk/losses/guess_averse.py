@@ -95,7 +95,13 @@ class GuessAverseLoss(NamedDifferences):
 
     # -- row kernels ---------------------------------------------------------------------------------------------
     def gradients(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray:
         """Edge, and mass = the diagonal of the Hessian, of rows start..stop; see `minrisk._kernels.guess_averse`.
@@ -112,8 +118,15 @@ class GuessAverseLoss(NamedDifferences):
         return top
 
     def value_sums(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
-        start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        edge: FloatArray,
+        in_bag: Bag,
+        factor: FloatArray,
+        start: int,
+        stop: int,
     ) -> IntArray:
         """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,); their sum is the loss.
 
@@ -133,8 +146,16 @@ class GuessAverseLoss(NamedDifferences):
         return sums
 
     def along(
-        self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
-        start: int, stop: int, line: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        factor: FloatArray,
+        move: FloatArray,
+        step: float,
+        log_scale: float,
+        start: int,
+        stop: int,
+        line: FloatArray,
     ) -> FloatArray:
         """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.loss_lines`."""
         run = loss_lines.exponential_along if self.kind == "gel" else loss_lines.logistic_along
@@ -144,7 +165,13 @@ class GuessAverseLoss(NamedDifferences):
         return top
 
     def edges(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
         value: FloatArray,
     ) -> FloatArray:
         """Edge (n, D) and value (n,) of GLL at any scores, of rows start..stop; returns their maxima (2, D)."""
@@ -164,8 +191,15 @@ class GuessAverseLoss(NamedDifferences):
         return n_values if self.kind == "gel" else n_values + 1
 
     def gather(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, mass: FloatArray,
-        groups: Groups, start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        edge: FloatArray,
+        mass: FloatArray,
+        groups: Groups,
+        start: int,
+        stop: int,
     ) -> None:
         """Sums of the terms by value; see `minrisk._kernels.grouped`."""
         if self.kind == "gel":
@@ -176,8 +210,15 @@ class GuessAverseLoss(NamedDifferences):
             )
 
     def along_groups(
-        self, costs: RowCosts, log_scale: float, groups: Groups, factor: FloatArray, step: float, start: int,
-        stop: int, line: FloatArray,
+        self,
+        costs: RowCosts,
+        log_scale: float,
+        groups: Groups,
+        factor: FloatArray,
+        step: float,
+        start: int,
+        stop: int,
+        line: FloatArray,
     ) -> FloatArray:
         """Value (of GLL: less that at step 0), slope and curvature of each row; see `minrisk._kernels.grouped`."""
         top: FloatArray
@@ -187,8 +228,17 @@ class GuessAverseLoss(NamedDifferences):
             )
         else:
             top = grouped.shares_along(
-                groups.terms, costs.label, costs.weight, log_scale, groups.number, groups.values, factor, step, start,
-                stop, line,
+                groups.terms,
+                costs.label,
+                costs.weight,
+                log_scale,
+                groups.number,
+                groups.values,
+                factor,
+                step,
+                start,
+                stop,
+                line,
             )
         return top
 

@@ -38,7 +38,13 @@ class GuessingLoss(NamedDifferences):
         return None
 
     def gradients(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray:
         """Edge, and mass = the diagonal of the Hessian, of rows start..stop; returns column maxima (3, D)."""
@@ -49,8 +55,15 @@ class GuessingLoss(NamedDifferences):
         return top
 
     def value_sums(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
-        start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        edge: FloatArray,
+        in_bag: Bag,
+        factor: FloatArray,
+        start: int,
+        stop: int,
     ) -> IntArray:
         """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,)."""
         if self.kind == "ls":
@@ -62,8 +75,16 @@ class GuessingLoss(NamedDifferences):
         return sums
 
     def along(
-        self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
-        start: int, stop: int, line: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        factor: FloatArray,
+        move: FloatArray,
+        step: float,
+        log_scale: float,
+        start: int,
+        stop: int,
+        line: FloatArray,
     ) -> FloatArray:
         """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.loss_lines`."""
         run = loss_lines.sum_along if self.kind == "ls" else loss_lines.pair_along
@@ -82,21 +103,44 @@ class GuessingLoss(NamedDifferences):
         return n_values if self.kind == "ls" else 2 * n_values
 
     def gather(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, mass: FloatArray,
-        groups: Groups, start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        edge: FloatArray,
+        mass: FloatArray,
+        groups: Groups,
+        start: int,
+        stop: int,
     ) -> None:
         """Sums of the terms by value; see `minrisk._kernels.grouped`."""
         if self.kind == "ls":
             grouped.gather_sums(mass, costs.label, groups.number, start, stop, groups.terms)
         else:
             kernels.gather_pairs(
-                costs.table, costs.row, costs.label, costs.weight, scores, log_scale, groups.number,
-                len(groups.values), start, stop, groups.terms,
+                costs.table,
+                costs.row,
+                costs.label,
+                costs.weight,
+                scores,
+                log_scale,
+                groups.number,
+                len(groups.values),
+                start,
+                stop,
+                groups.terms,
             )
 
     def along_groups(
-        self, costs: RowCosts, log_scale: float, groups: Groups, factor: FloatArray, step: float, start: int,
-        stop: int, line: FloatArray,
+        self,
+        costs: RowCosts,
+        log_scale: float,
+        groups: Groups,
+        factor: FloatArray,
+        step: float,
+        start: int,
+        stop: int,
+        line: FloatArray,
     ) -> FloatArray:
         """Value, slope and curvature of each row; see `minrisk._kernels.grouped`."""
         top: FloatArray

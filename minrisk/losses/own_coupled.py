@@ -26,13 +26,17 @@ def check(F: Smooth) -> None:
     """Compare F, F' and F'' with what is asked of them, at many x; raises `ValueError`, saying what is wrong where."""
     x = PLACES
     value, _, curvature = derived("loss", "F", F, x)
-    refuse("loss", x, {
-        "F must be at least 1 for x >= 0 and at least 0 elsewhere, so that it bounds the mean cost":
-            value < np.where(x >= 0.0, 1.0 - CLOSE * NEAR, 0.0),
-        "F must be convex, and F'' at least 0": curvature < 0.0,
-        "F'' must be above 0 at 0, where rounds begin by Newton's steps": (x == 0.0) & (curvature == 0.0),
-        "F must fall to 0, so that nothing is left of a loss at last": np.full(x.shape, value.min() > CLOSE),
-    })  # fmt: skip
+    refuse(
+        "loss",
+        x,
+        {
+            "F must be at least 1 for x >= 0 and at least 0 elsewhere, so that it bounds the mean cost": value
+            < np.where(x >= 0.0, 1.0 - CLOSE * NEAR, 0.0),
+            "F must be convex, and F'' at least 0": curvature < 0.0,
+            "F'' must be above 0 at 0, where rounds begin by Newton's steps": (x == 0.0) & (curvature == 0.0),
+            "F must fall to 0, so that nothing is left of a loss at last": np.full(x.shape, value.min() > CLOSE),
+        },
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +82,13 @@ class OwnCoupledLoss(CoupledLoss):
 
     # -- row passes ----------------------------------------------------------------------------------------------
     def gradients(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray:
         """Edge and mass of rows start..stop; returns the column maxima of their sizes, and of the scores'."""
@@ -87,7 +97,13 @@ class OwnCoupledLoss(CoupledLoss):
         return np.array([np.abs(part[start:stop]).max(axis=0, initial=0.0) for part in (edge, mass, scores)])
 
     def contrast(
-        self, costs: RowCosts, scores: FloatArray, edge: FloatArray, vector: FloatArray, start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        edge: FloatArray,
+        vector: FloatArray,
+        start: int,
+        stop: int,
         out: FloatArray,
     ) -> float:
         """Half the loss at scores - vector less half of it at scores + vector, per row."""
@@ -96,8 +112,15 @@ class OwnCoupledLoss(CoupledLoss):
         return float(np.abs(out[start:stop]).max(initial=0.0))
 
     def slopes(
-        self, costs: RowCosts, scores: FloatArray, response: np.ndarray, in_bag: Bag, vector: FloatArray,
-        factors: FloatArray, start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        response: np.ndarray,
+        in_bag: Bag,
+        vector: FloatArray,
+        factors: FloatArray,
+        start: int,
+        stop: int,
     ) -> IntArray:
         """Value, slope and curvature along the response, in fixed point."""
         f = response[start:stop, None].astype(np.float64)

@@ -68,7 +68,13 @@ class OwnScoreLoss(Differences):
 
     # -- row kernels ---------------------------------------------------------------------------------------------
     def gradients(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray:
         """Edge, and mass = the diagonal of the Hessian, of rows start..stop; returns column maxima (3, D)."""
@@ -78,16 +84,31 @@ class OwnScoreLoss(Differences):
         return top
 
     def value_sums(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
-        start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        edge: FloatArray,
+        in_bag: Bag,
+        factor: FloatArray,
+        start: int,
+        stop: int,
     ) -> IntArray:
         """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,)."""
         sums: IntArray = kernels.own_values(costs.label, edge, self._share(costs), in_bag, factor, start, stop)
         return sums
 
     def along(
-        self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
-        start: int, stop: int, line: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        factor: FloatArray,
+        move: FloatArray,
+        step: float,
+        log_scale: float,
+        start: int,
+        stop: int,
+        line: FloatArray,
     ) -> FloatArray:
         """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.loss_lines`."""
         top: FloatArray = kernels.own_along(

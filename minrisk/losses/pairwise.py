@@ -80,7 +80,13 @@ class PairwiseLoss(NamedDifferences):
 
     # -- row kernels ---------------------------------------------------------------------------------------------
     def gradients(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray:
         """Edge, and mass = the diagonal of the Hessian, of rows start..stop; returns column maxima (3, D)."""
@@ -91,7 +97,13 @@ class PairwiseLoss(NamedDifferences):
         return top
 
     def edges(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
         value: FloatArray,
     ) -> FloatArray:
         """Edge (n, D) and value (n,), without the terms r = y, of rows start..stop; returns their maxima (2, D)."""
@@ -102,8 +114,15 @@ class PairwiseLoss(NamedDifferences):
         return top
 
     def value_sums(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
-        start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        edge: FloatArray,
+        in_bag: Bag,
+        factor: FloatArray,
+        start: int,
+        stop: int,
     ) -> IntArray:
         """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,); without the terms r = y."""
         sums: IntArray

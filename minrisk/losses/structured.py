@@ -43,7 +43,13 @@ class StructuredHinge(Differences):
 
     # -- row kernels ---------------------------------------------------------------------------------------------
     def gradients(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray:
         """Edge of the plane at the present scores, and no mass, of rows start..stop; returns column maxima (3, D)."""
@@ -53,7 +59,13 @@ class StructuredHinge(Differences):
         return top
 
     def edges(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
         value: FloatArray,
     ) -> FloatArray:
         """Edge (n, D) of the plane and value (n,) of rows start..stop; returns their maxima (2, D)."""
@@ -63,8 +75,15 @@ class StructuredHinge(Differences):
         return top
 
     def value_sums(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
-        start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        edge: FloatArray,
+        in_bag: Bag,
+        factor: FloatArray,
+        start: int,
+        stop: int,
     ) -> IntArray:
         """Value of the bag's rows by true class in fixed point (D,)."""
         sums: IntArray = hinge.hinge_values(

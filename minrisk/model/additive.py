@@ -229,14 +229,18 @@ class AdditiveModel:
         if isinstance(packed, PackedTrees):
             packed, used = packed.compact()
         model = replace(
-            self, packed=packed, vectors=self.vectors[bounds[first] : bounds[last]], trees_per_round=1,
-            n_features=self.n_features if used is None else len(used), projection=None, smooth=None, corrected=None,
-        )  # fmt: skip
+            self,
+            packed=packed,
+            vectors=self.vectors[bounds[first] : bounds[last]],
+            trees_per_round=1,
+            n_features=self.n_features if used is None else len(used),
+            projection=None,
+            smooth=None,
+            corrected=None,
+        )
         return model, used
 
-    def _add_to_sparse(
-        self, X: SparseRows, scores: FloatArray, first: int, last: int, workers: Workers | None
-    ) -> None:
+    def _add_to_sparse(self, X: SparseRows, scores: FloatArray, first: int, last: int, workers: Workers | None) -> None:
         """`_add` in dense blocks of few rows, of the features that are looked at."""
         model, used = self._compact if last - first == self.n_trees else self._some(first, last)
         if not isinstance(model.packed, PackedTrees):  # which look at stored values themselves
@@ -270,7 +274,12 @@ class AdditiveModel:
         return {name: part for name, part in self.__dict__.items() if name not in MADE}
 
     def _add(
-        self, X: np.ndarray | SparseRows, linear: Projection | None, scores: FloatArray, first: int, last: int,
+        self,
+        X: np.ndarray | SparseRows,
+        linear: Projection | None,
+        scores: FloatArray,
+        first: int,
+        last: int,
         workers: Workers | None,
     ) -> None:
         """scores += the answers of trees first..last to X with the linear features, if there are any, beside it."""

@@ -180,8 +180,7 @@ class Stages:
         return decided
 
     def _decide_few(
-        self, X: FloatArray, scores: FloatArray, rule: DecisionRule, how: tuple[float, FloatArray, bool],
-        leads: Leads,
+        self, X: FloatArray, scores: FloatArray, rule: DecisionRule, how: tuple[float, FloatArray, bool], leads: Leads
     ) -> IntArray:
         """`decide` of few rows, each by itself in one call."""
         trees, decided = self.trees, np.empty(len(X), dtype=np.int64)

@@ -90,11 +90,19 @@ class CodedTrees(NamedTuple):
         nodes |= bin_
         values, unit = _values(vectors, len(roots) - 1)
         return cls(
-            read_only(features), read_only(table), read_only(nodes.astype(np.uint32 if narrow else np.uint64)),
-            bits + NODE_BIN_BITS, read_only(roots), read_only(tops), read_only(top[:n_top].copy()),
-            read_only(ends[: n_top + len(roots)].copy()), read_only(vector), read_only(values), unit,
+            read_only(features),
+            read_only(table),
+            read_only(nodes.astype(np.uint32 if narrow else np.uint64)),
+            bits + NODE_BIN_BITS,
+            read_only(roots),
+            read_only(tops),
+            read_only(top[:n_top].copy()),
+            read_only(ends[: n_top + len(roots)].copy()),
+            read_only(vector),
+            read_only(values),
+            unit,
             np.flatnonzero(kept),
-        )  # fmt: skip
+        )
 
     def __len__(self) -> int:
         """Trees; `roots` has one more."""

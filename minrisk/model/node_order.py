@@ -68,11 +68,16 @@ def _part_by_levels(packed: PackedTrees) -> tuple[PackedTrees, IntArray]:
     vector = np.zeros(len(order), dtype=np.int64)
     vector[leaf] = of_leaves - np.repeat(vector_offsets[:-1], np.diff(n_leaves))
     reordered = replace(
-        packed, feature=packed.feature[own], threshold=packed.threshold[own], gain=packed.gain[own],
-        left=narrow(np.where(leaf, place, 2 * before + 1)), vector=narrow(vector), offsets=offsets,
+        packed,
+        feature=packed.feature[own],
+        threshold=packed.threshold[own],
+        gain=packed.gain[own],
+        left=narrow(np.where(leaf, place, 2 * before + 1)),
+        vector=narrow(vector),
+        offsets=offsets,
         vector_offsets=vector_offsets,
         **{name: part[order] for name in ("value", "slope", "origin") if (part := getattr(packed, name)) is not None},
-    )  # fmt: skip
+    )
     return reordered, used
 
 

@@ -69,7 +69,13 @@ class PackedRegressors:
         return self.regressors[t]
 
     def add_scores(
-        self, X: FloatArray | SparseRows, vectors: FloatArray, first: int, last: int, start: int, stop: int,
+        self,
+        X: FloatArray | SparseRows,
+        vectors: FloatArray,
+        first: int,
+        last: int,
+        start: int,
+        stop: int,
         scores: FloatArray,
     ) -> None:
         """scores[start:stop] += f_t(x) times vector t."""

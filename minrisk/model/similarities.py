@@ -78,9 +78,13 @@ class PackedSimilarities:
             raise ValueError(f"Learners can be sliced by consecutive rounds only: expected step 1, got {step}.")
         chosen = slice(first, max(first, last))
         return replace(
-            self, near=self.near[chosen], far=self.far[chosen], span=self.span[chosen], real=self.real[chosen],
+            self,
+            near=self.near[chosen],
+            far=self.far[chosen],
+            span=self.span[chosen],
+            real=self.real[chosen],
             gain=self.gain[chosen],
-        )  # fmt: skip
+        )
 
     @property
     def units(self) -> Units:
@@ -115,12 +119,22 @@ class PackedSimilarities:
         """Learner number t."""
         used = np.array([a for a in (self.near[t], self.far[t]) if a >= 0], dtype=np.int64)
         return Similarity(
-            self.anchors[used], self.anchor_row[used], float(self.span[t]), bool(self.real[t]), self.units,
+            self.anchors[used],
+            self.anchor_row[used],
+            float(self.span[t]),
+            bool(self.real[t]),
+            self.units,
             self.gain[t : t + 1],
-        )  # fmt: skip
+        )
 
     def add_scores(
-        self, X: FloatArray | SparseRows, vectors: FloatArray, first: int, last: int, start: int, stop: int,
+        self,
+        X: FloatArray | SparseRows,
+        vectors: FloatArray,
+        first: int,
+        last: int,
+        start: int,
+        stop: int,
         scores: FloatArray,
     ) -> None:
         """scores[start:stop] += f_t(x) vectors[t] of learners first..last."""
@@ -137,9 +151,18 @@ class PackedSimilarities:
             distances = np.empty((len(anchors), high - low), dtype=points.kind(anchors))
             points.distances(anchors, 0, high - low, distances)
             add_similarities(
-                distances, near, far, read_only(self.span), read_only(self.real), read_only(vectors), first, last, low,
-                high - low, scores,
-            )  # fmt: skip
+                distances,
+                near,
+                far,
+                read_only(self.span),
+                read_only(self.real),
+                read_only(vectors),
+                first,
+                last,
+                low,
+                high - low,
+                scores,
+            )
 
     def responses(self, X: np.ndarray | SparseRows) -> FloatArray:
         """f_t(x) of every learner, (n, T)."""

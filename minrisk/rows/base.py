@@ -273,9 +273,7 @@ class Rows(Protocol):
     def start_at(self, trees: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
         """The scores that these learners make, bit for bit as when they were found, whatever has been added so far."""
 
-    def left_out_scores(
-        self, trees: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray
-    ) -> LeftOut:
+    def left_out_scores(self, trees: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray) -> LeftOut:
         """Scores that these learners make in the rows left out, for `FoldedRows.held_out`.
 
         `trees` may go on from those of the last call or of `start_at`: these are then not asked again.

@@ -27,9 +27,12 @@ class Columns:
     """
 
     def __init__(
-        self, binned: Binned | SparseBins, n_bins: IntArray, thresholds: tuple[FloatArray, ...],
+        self,
+        binned: Binned | SparseBins,
+        n_bins: IntArray,
+        thresholds: tuple[FloatArray, ...],
         room: Callable[[tuple[int, int], Any], Binned] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.binned, self.n_bins, self.thresholds = binned, n_bins, thresholds
         self._room = room or np.empty
         self._index: Any = None

@@ -113,9 +113,11 @@ class RowCosts(NamedTuple):
     def read_only(self) -> RowCosts:
         """As kernels take it; see `minrisk._memory.read_only`."""
         return self._replace(
-            table=read_only(self.table), row=read_only(self.row), weight=read_only(self.weight),
+            table=read_only(self.table),
+            row=read_only(self.row),
+            weight=read_only(self.weight),
             label=read_only(self.label),
-        )  # fmt: skip
+        )
 
     # -- all rows --------------------------------------------------------------------------------------------------
     @property
@@ -228,11 +230,16 @@ class RowCosts(NamedTuple):
             own = np.flatnonzero((self.label == label) & (self.weight > 0))
             means[label] = weighted_sum(self.weight[own], self.table[own]) / self.weight[own].sum()
         return CostFacts(
-            self.n_decisions, 1.0, float(total), np.asarray(weighted_sum(self.weight, self.table) / total),
-            np.bincount(self.label, weights=self.weight).astype(np.float64), means,
-            float(weighted_sum(self.weight, self.table.max(axis=1))) / float(total), 0.0,
+            self.n_decisions,
+            1.0,
+            float(total),
+            np.asarray(weighted_sum(self.weight, self.table) / total),
+            np.bincount(self.label, weights=self.weight).astype(np.float64),
+            means,
+            float(weighted_sum(self.weight, self.table.max(axis=1))) / float(total),
+            0.0,
             self.table if np.array_equal(self.row, self.label) else None,
-        )  # fmt: skip
+        )
 
     def _facts_of_rows(self) -> CostFacts:
         """Of costs that differ by row: of each class the sums of costs, of the largest ones and of weights."""

@@ -38,15 +38,26 @@ def binned_rows(
 
     build = partial(SparseIndex.build, workers=Workers())
     return rows_like(frozenset())(
-        X_binned=columns.binned, n_bins=columns.n_bins, costs=costs, workers=workers, left_out=left_out,
-        index=lambda: columns.index(build), place=place,
-    )  # fmt: skip
+        X_binned=columns.binned,
+        n_bins=columns.n_bins,
+        costs=costs,
+        workers=workers,
+        left_out=left_out,
+        index=lambda: columns.index(build),
+        place=place,
+    )
 
 
 def make_rows(
-    requires: frozenset[str], X: np.ndarray, part: IntArray | None, binner: Binner, costs: RowCosts, workers: Workers,
-    trainable: bool = True, **options: Any,
-) -> Rows:  # fmt: skip
+    requires: frozenset[str],
+    X: np.ndarray,
+    part: IntArray | None,
+    binner: Binner,
+    costs: RowCosts,
+    workers: Workers,
+    trainable: bool = True,
+    **options: Any,
+) -> Rows:
     """Rows for a recipe.
 
     Parameters

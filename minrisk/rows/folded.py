@@ -82,9 +82,7 @@ class HeldOut(Protocol):
         The error is that of (1 - scores) / 2 for costs / top, summed over decisions.
         """
 
-    def paid_less(
-        self, link: Link, temperature: float, matrix: FloatArray, costs: Sequence[Self | None]
-    ) -> FloatArray:
+    def paid_less(self, link: Link, temperature: float, matrix: FloatArray, costs: Sequence[Self | None]) -> FloatArray:
         """Weighted sums (2,) of what decisions by other costs cost a row less than by `matrix`, and of its squares.
 
         The others are scores of the same rows for each class; None: its row of `matrix`.

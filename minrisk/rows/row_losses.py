@@ -27,7 +27,13 @@ class Gradients(Protocol):
         """The same loss with what it keeps of each line of these rows' cost table."""
 
     def gradients(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray: ...
 
@@ -62,13 +68,26 @@ class SeparableRowLoss(Gradients, Protocol):
     """What rows ask of a `SEPARABLE` loss."""
 
     def contrast(
-        self, costs: RowCosts, scores: FloatArray, edge: FloatArray, vector: FloatArray, start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        edge: FloatArray,
+        vector: FloatArray,
+        start: int,
+        stop: int,
         out: FloatArray,
     ) -> float: ...
 
     def slopes(
-        self, costs: RowCosts, scores: FloatArray, response: np.ndarray, in_bag: Bag, vector: FloatArray,
-        factors: FloatArray, start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        response: np.ndarray,
+        in_bag: Bag,
+        vector: FloatArray,
+        factors: FloatArray,
+        start: int,
+        stop: int,
     ) -> IntArray: ...
 
     def entry_bounds(self, top_value: FloatArray, vector: FloatArray, top_cost: float) -> FloatArray: ...
@@ -79,13 +98,32 @@ class SeriesRowLoss(SeparableRowLoss, Protocol):
     """What rows ask of a loss with the trait `SERIES`; see `minrisk._kernels.stump_series`."""
 
     def series_columns(
-        self, costs: RowCosts, scores: FloatArray, edge: FloatArray, in_bag: Bag, edge_factor: FloatArray,
-        factor: FloatArray, even_factor: FloatArray, start: int, stop: int, fixed: np.ndarray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        edge: FloatArray,
+        in_bag: Bag,
+        edge_factor: FloatArray,
+        factor: FloatArray,
+        even_factor: FloatArray,
+        start: int,
+        stop: int,
+        fixed: np.ndarray,
     ) -> IntArray: ...
 
     def stump_sums(
-        self, costs: RowCosts, scores: FloatArray, X_binned: np.ndarray, in_bag: Bag, feature: IntArray, bin_: IntArray,
-        output: IntArray, step: FloatArray, factors: FloatArray, start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        X_binned: np.ndarray,
+        in_bag: Bag,
+        feature: IntArray,
+        bin_: IntArray,
+        output: IntArray,
+        step: FloatArray,
+        factors: FloatArray,
+        start: int,
+        stop: int,
     ) -> IntArray: ...
 
 
@@ -93,8 +131,15 @@ class JointRowLoss(Gradients, Protocol):
     """What rows ask of a `JOINT` loss."""
 
     def value_sums(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, in_bag: Bag, factor: FloatArray,
-        start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        edge: FloatArray,
+        in_bag: Bag,
+        factor: FloatArray,
+        start: int,
+        stop: int,
     ) -> IntArray: ...
 
 
@@ -102,8 +147,16 @@ class DirectedRowLoss(JointRowLoss, Protocol):
     """What `DirectedRows` ask of a loss."""
 
     def along(
-        self, costs: RowCosts, scores: FloatArray, factor: FloatArray, move: FloatArray, step: float, log_scale: float,
-        start: int, stop: int, line: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        factor: FloatArray,
+        move: FloatArray,
+        step: float,
+        log_scale: float,
+        start: int,
+        stop: int,
+        line: FloatArray,
     ) -> FloatArray: ...
 
 
@@ -113,7 +166,13 @@ class PairRowLoss(JointRowLoss, Protocol):
     def own_terms(self, costs: RowCosts) -> FloatArray: ...
 
     def edges(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, start: int, stop: int, edge: FloatArray,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
         value: FloatArray,
     ) -> FloatArray: ...
 
@@ -152,14 +211,28 @@ class GroupedRowLoss(DirectedRowLoss, Protocol):
         """Rows of `Groups.terms`."""
 
     def gather(
-        self, costs: RowCosts, scores: FloatArray, log_scale: float, edge: FloatArray, mass: FloatArray,
-        groups: Groups, start: int, stop: int,
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        edge: FloatArray,
+        mass: FloatArray,
+        groups: Groups,
+        start: int,
+        stop: int,
     ) -> None:
         """Fill the terms of rows start..stop at the scores of the last `gradients`."""
 
     def along_groups(
-        self, costs: RowCosts, log_scale: float, groups: Groups, factor: FloatArray, step: float, start: int,
-        stop: int, line: FloatArray,
+        self,
+        costs: RowCosts,
+        log_scale: float,
+        groups: Groups,
+        factor: FloatArray,
+        step: float,
+        start: int,
+        stop: int,
+        line: FloatArray,
     ) -> FloatArray:
         """As `along`, but for what `relative` says."""
 

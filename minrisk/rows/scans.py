@@ -100,9 +100,19 @@ class SeriesScan(NamedTuple):
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         low, high = np.zeros((2, len(features), MAX_BINS))
         scan_series(
-            sums, features, self.n_bins, self.total, self.unit, self.mass, self.even, self.value,
-            self.ahead * (1.0 - BOUNDS_SLACK), low, high, detail,
-        )  # fmt: skip
+            sums,
+            features,
+            self.n_bins,
+            self.total,
+            self.unit,
+            self.mass,
+            self.even,
+            self.value,
+            self.ahead * (1.0 - BOUNDS_SLACK),
+            low,
+            high,
+            detail,
+        )
         return low, high, detail
 
 

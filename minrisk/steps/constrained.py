@@ -91,9 +91,7 @@ def onto_bound(flat: FloatArray, bound: float) -> FloatArray:
     return np.asarray(np.maximum(flat - excess[np.flatnonzero(falling > excess)[-1]], 0.0))
 
 
-def projected_descent(
-    function: Function, start: FloatArray, bound: float, most: int, tolerance: float
-) -> FloatArray:
+def projected_descent(function: Function, start: FloatArray, bound: float, most: int, tolerance: float) -> FloatArray:
     """The minimiser of a convex function with its slope over entries >= 0 of a sum of at most `bound`."""
     x = onto_bound(start, bound)
     value, slope = function(x)

@@ -145,9 +145,11 @@ def predicted(before: Point | None, point: Point) -> tuple[float, float]:
     h = slope - before.slope
     t = -before.slope / h
     guess = (
-        (1.0 + 2.0 * t) * (1.0 - t) ** 2 * before.alpha + t * (1.0 - t) ** 2 * h / before.curvature
-        + t * t * (3.0 - 2.0 * t) * alpha + t * t * (t - 1.0) * h / curvature
-    )  # fmt: skip
+        (1.0 + 2.0 * t) * (1.0 - t) ** 2 * before.alpha
+        + t * (1.0 - t) ** 2 * h / before.curvature
+        + t * t * (3.0 - 2.0 * t) * alpha
+        + t * t * (t - 1.0) * h / curvature
+    )
     if not abs(guess - newton) <= 0.5 * abs(newton - alpha):  # too far apart for the cubic
         return simple
     return guess, (abs(guess - alpha) / size) * (abs(guess - before.alpha) / size)

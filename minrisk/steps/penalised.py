@@ -252,7 +252,11 @@ def _minimise(
     """The minimiser in [least, 18] of a function that gives its value and slope, its slope there, and iterations."""
     # `minimize` would turn the bounds to and fro, variable by variable, for every fit of all W
     found, _, told = fmin_l_bfgs_b(
-        function, start, bounds=[(least, LARGEST_STEP)] * len(start), maxiter=tolerances.iterations,
-        pgtol=tolerances.gradient, factr=tolerances.change / np.finfo(np.float64).eps,
+        function,
+        start,
+        bounds=[(least, LARGEST_STEP)] * len(start),
+        maxiter=tolerances.iterations,
+        pgtol=tolerances.gradient,
+        factr=tolerances.change / np.finfo(np.float64).eps,
     )
     return np.asarray(found, dtype=np.float64), np.asarray(told["grad"]), int(told["nit"])

@@ -10,6 +10,12 @@ from minrisk.algorithms.baselines.gradboost import GradBoostClassifier as GradBo
 from minrisk.algorithms.baselines.structboost import StructBoostClassifier as StructBoostClassifier
 
 BASELINES = (
-    AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier, AOSOLogitBoostClassifier,
-    GradBoostClassifier, AdaBoostMOClassifier, AdaBoostSIPClassifier, StructBoostClassifier,
-)  # fmt: skip
+    AdaBoostMHClassifier,
+    GentleBoostClassifier,
+    AdaBoostECCClassifier,
+    AOSOLogitBoostClassifier,
+    GradBoostClassifier,
+    AdaBoostMOClassifier,
+    AdaBoostSIPClassifier,
+    StructBoostClassifier,
+)

@@ -259,12 +259,26 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            cost, response=response, n_estimators=n_estimators, learning_rate=learning_rate, max_depth=max_depth,
-            smoothing=smoothing, binning=binning, max_bins=max_bins, subsample=subsample, max_features=max_features,
-            early_stopping=early_stopping, validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change,
-            warm_start=warm_start, class_weight=class_weight, categorical_features=categorical_features, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
+            cost,
+            response=response,
+            n_estimators=n_estimators,
+            learning_rate=learning_rate,
+            max_depth=max_depth,
+            smoothing=smoothing,
+            binning=binning,
+            max_bins=max_bins,
+            subsample=subsample,
+            max_features=max_features,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            warm_start=warm_start,
+            class_weight=class_weight,
+            categorical_features=categorical_features,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.code = code
         self.decoding = decoding
 

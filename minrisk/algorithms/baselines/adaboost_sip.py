@@ -167,10 +167,7 @@ class AdaBoostSIPClassifier(BaselineClassifier):
     0.98
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
-        **BaselineClassifier._rules,
-        "smoothing": Number(float, 0),
-    }
+    _rules: ClassVar[Mapping[str, Rule]] = {**BaselineClassifier._rules, "smoothing": Number(float, 0)}
 
     def __init__(
         self,
@@ -195,12 +192,24 @@ class AdaBoostSIPClassifier(BaselineClassifier):
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            cost, n_estimators=n_estimators, learning_rate=learning_rate, max_depth=max_depth, binning=binning,
-            max_bins=max_bins, subsample=subsample, max_features=max_features, early_stopping=early_stopping,
-            validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, warm_start=warm_start,
-            class_weight=class_weight, categorical_features=categorical_features, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
+            cost,
+            n_estimators=n_estimators,
+            learning_rate=learning_rate,
+            max_depth=max_depth,
+            binning=binning,
+            max_bins=max_bins,
+            subsample=subsample,
+            max_features=max_features,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            warm_start=warm_start,
+            class_weight=class_weight,
+            categorical_features=categorical_features,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.smoothing = smoothing
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:

@@ -186,12 +186,24 @@ class AOSOLogitBoostClassifier(BaselineClassifier):
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            cost, n_estimators=n_estimators, learning_rate=learning_rate, max_depth=max_depth, binning=binning,
-            max_bins=max_bins, subsample=subsample, max_features=max_features, early_stopping=early_stopping,
-            validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, warm_start=warm_start,
-            class_weight=class_weight, categorical_features=categorical_features, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
+            cost,
+            n_estimators=n_estimators,
+            learning_rate=learning_rate,
+            max_depth=max_depth,
+            binning=binning,
+            max_bins=max_bins,
+            subsample=subsample,
+            max_features=max_features,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            warm_start=warm_start,
+            class_weight=class_weight,
+            categorical_features=categorical_features,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.cost_scale = cost_scale
         self.smoothing = smoothing
 

@@ -59,6 +59,5 @@ class BaselineClassifier(RecipeClassifier):
         from minrisk.learners.vector_tree import VectorTrees
 
         return VectorTrees(
-            2**self.max_depth, thresholds, self.max_depth, sketch=None, gain=gain, phantoms=False,
-            constants=constants,
+            2**self.max_depth, thresholds, self.max_depth, sketch=None, gain=gain, phantoms=False, constants=constants
         )

@@ -175,10 +175,7 @@ class GentleBoostClassifier(BaselineClassifier):
     0.97
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
-        **BaselineClassifier._rules,
-        "variant": Choice(("labels", "margin")),
-    }
+    _rules: ClassVar[Mapping[str, Rule]] = {**BaselineClassifier._rules, "variant": Choice(("labels", "margin"))}
 
     def __init__(
         self,
@@ -203,12 +200,24 @@ class GentleBoostClassifier(BaselineClassifier):
         verbose: int = 0,
     ) -> None:
         super().__init__(
-            cost, n_estimators=n_estimators, learning_rate=learning_rate, max_depth=max_depth, binning=binning,
-            max_bins=max_bins, subsample=subsample, max_features=max_features, early_stopping=early_stopping,
-            validation_fraction=validation_fraction, n_iter_no_change=n_iter_no_change, warm_start=warm_start,
-            class_weight=class_weight, categorical_features=categorical_features, n_jobs=n_jobs,
-            random_state=random_state, verbose=verbose,
-        )  # fmt: skip
+            cost,
+            n_estimators=n_estimators,
+            learning_rate=learning_rate,
+            max_depth=max_depth,
+            binning=binning,
+            max_bins=max_bins,
+            subsample=subsample,
+            max_features=max_features,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            warm_start=warm_start,
+            class_weight=class_weight,
+            categorical_features=categorical_features,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.variant = variant
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:

@@ -231,9 +231,10 @@ def fit_design(task: Task) -> Design | None:
     is_code, is_copy = table.categories
     n_columns = int(np.where(is_code, columns.n_bins[:d], 2).sum())
     most = min(
-        defaults.LOGISTIC_FITTED, defaults.LOGISTIC_VALUES // n_columns,
+        defaults.LOGISTIC_FITTED,
+        defaults.LOGISTIC_VALUES // n_columns,
         defaults.LOGISTIC_PRODUCTS // (n_columns * task.n_outputs),
-    )  # fmt: skip
+    )
     rows = np.arange(len(few.label))
     if len(rows) > most:
         rows = rows[np.linspace(0, len(rows) - 1, max(1, most)).astype(np.int64)]

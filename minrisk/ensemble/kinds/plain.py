@@ -80,9 +80,14 @@ class TreeMember:
     """
 
     def __init__(
-        self, rows: Rows, recipe: Recipe, seed: int, watching: Sequence[Monitor], stop: StopRequest = NOBODY,
+        self,
+        rows: Rows,
+        recipe: Recipe,
+        seed: int,
+        watching: Sequence[Monitor],
+        stop: StopRequest = NOBODY,
         run: Run | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.rows, self.recipe, self.seed, self.watching, self.stop = rows, recipe, seed, watching, stop
         self._run = run or Run()
         self.progress = self._run.begun(rows)

@@ -35,9 +35,16 @@ class DaskEngine:
         groups, self._homes = self._groups(parts)
         self._shards = [
             client.submit(
-                made_shard, number, n_rows, n_threads, [firsts[p] for p in group], [seals[p] for p in group],
+                made_shard,
+                number,
+                n_rows,
+                n_threads,
+                [firsts[p] for p in group],
+                [seals[p] for p in group],
                 [parts[p] for p in group],
-                pure=False, workers=home or None, allow_other_workers=bool(home),
+                pure=False,
+                workers=home or None,
+                allow_other_workers=bool(home),
             )
             for number, (group, home) in enumerate(zip(groups, self._homes, strict=True))
         ]

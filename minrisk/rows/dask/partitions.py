@@ -142,7 +142,6 @@ def answered(call: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: 
     sizes: Sequence[Any] = X.chunks[0] if hasattr(X, "chunks") else [np.nan] * len(parts)
     asked = delayed(call)  # once in the graph, not once for each partition
     found = [
-        array.from_delayed(asked(part), (size, *shape), dtype=dtype)
-        for part, size in zip(parts, sizes, strict=True)
+        array.from_delayed(asked(part), (size, *shape), dtype=dtype) for part, size in zip(parts, sizes, strict=True)
     ]
     return array.concatenate(found, allow_unknown_chunksizes=True)

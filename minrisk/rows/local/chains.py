@@ -77,9 +77,11 @@ class LocalChainRows(LocalDirectedRows):
     def side_errors(self, chain: int) -> FloatArray:
         """Weights and errors in the set and outside; see `ChainRows.side_errors`."""
         factor = float(fixed_factor(self.top_edge[chain : chain + 1], self.sum_bits)[0])
-        sums = self.added(self.over_blocks(
-            lambda a, b: kernels.side_errors(self.edge, chain, self.response, self.in_bag, factor, a, b)
-        ))  # fmt: skip
+        sums = self.added(
+            self.over_blocks(
+                lambda a, b: kernels.side_errors(self.edge, chain, self.response, self.in_bag, factor, a, b)
+            )
+        )
         return divide(sums, np.array([factor]))
 
     # -- learners ------------------------------------------------------------------------------------------------
@@ -101,9 +103,7 @@ class LocalChainRows(LocalDirectedRows):
 
     def aim_at(self, chain: int) -> None:
         """The target is the right side of a chain; see `ChainRows.aim_at`."""
-        self.over_blocks(
-            lambda a, b: kernels.take_chain(self.edge, chain, self.in_bag, a, b, self.push, self.pull)
-        )
+        self.over_blocks(lambda a, b: kernels.take_chain(self.edge, chain, self.in_bag, a, b, self.push, self.pull))
         self.top_push = self.top_pull = self.top_edge[chain : chain + 1]
         self._drawn = None
 
@@ -143,8 +143,6 @@ class LocalChainRows(LocalDirectedRows):
         """scores += response * vectors[0], few of whose entries are not 0, and what that says of the decisions."""
         for chain in np.flatnonzero(vectors[0]).tolist():
             step = float(vectors[0, chain])
-            self.over_blocks(
-                partial(kernels.add_to_chain, self.scores, chain, self.response, step)
-            )
+            self.over_blocks(partial(kernels.add_to_chain, self.scores, chain, self.response, step))
         decided = self.codebook.decoded(vectors)[0]
         self.over_blocks(lambda a, b: add_response(self._decided, self.response, decided, a, b))

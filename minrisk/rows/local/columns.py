@@ -228,9 +228,13 @@ class LocalColumns:
         return np.concatenate(chunks), [results[c] for c in range(len(chunks))]
 
     def scanned(
-        self, features: IntArray, shape: tuple[int, ...], columns: int, add: Callable[[IntArray, np.ndarray], None],
+        self,
+        features: IntArray,
+        shape: tuple[int, ...],
+        columns: int,
+        add: Callable[[IntArray, np.ndarray], None],
         scan: Callable[[IntArray, np.ndarray], tuple[Any, ...]],
-    ) -> tuple[IntArray, list[Any]]:  # fmt: skip
+    ) -> tuple[IntArray, list[Any]]:
         """Scan the sums of each feature, of this shape and so many columns of numbers; in the order that is returned.
 
         `add(features, sums)` adds those of these rows, of features that are all indexed, or none; alone, they are

@@ -59,9 +59,17 @@ class LocalDirectedRows(LocalRows):
     traits = frozenset({DIRECTED_ROWS})
 
     def __init__(
-        self, X: FloatArray | SparseRows, X_binned: Binned | SparseBins, n_bins: IntArray, costs: RowCosts,
-        workers: Workers, blocks: Sequence[int] | None = None, trainable: bool = True, place: Place | None = None,
-        n_outputs: int | None = None, decoder: Decoder | None = None,
+        self,
+        X: FloatArray | SparseRows,
+        X_binned: Binned | SparseBins,
+        n_bins: IntArray,
+        costs: RowCosts,
+        workers: Workers,
+        blocks: Sequence[int] | None = None,
+        trainable: bool = True,
+        place: Place | None = None,
+        n_outputs: int | None = None,
+        decoder: Decoder | None = None,
     ) -> None:
         super().__init__(
             X_binned, n_bins, costs, workers, blocks, trainable, place=place, n_outputs=n_outputs, decoder=decoder
@@ -264,9 +272,7 @@ class LocalDirectedRows(LocalRows):
             self._terms = np.empty(shape)
         groups = Groups(number, values, self._terms)
         self.over_blocks(
-            lambda a, b: loss.gather(
-                self.costs, self.scores, self._log_scale, self.edge, self.mass, groups, a, b
-            )
+            lambda a, b: loss.gather(self.costs, self.scores, self._log_scale, self.edge, self.mass, groups, a, b)
         )
         return groups
 
@@ -274,17 +280,21 @@ class LocalDirectedRows(LocalRows):
         """Fill `line` at the step; returns its maxima, (3,)."""
         groups = self._groups
         if groups is None:
-            return self.largest(self.over_blocks(
-                lambda a, b: loss.along(
-                    self.costs, self.scores, self._factor, self._move, step, self._log_scale, a, b, self.line
+            return self.largest(
+                self.over_blocks(
+                    lambda a, b: loss.along(
+                        self.costs, self.scores, self._factor, self._move, step, self._log_scale, a, b, self.line
+                    )
                 )
-            ))  # fmt: skip
-        grouped: GroupedRowLoss = loss  # type: ignore[assignment]  # or there were no groups
-        return self.largest(self.over_blocks(
-            lambda a, b: grouped.along_groups(
-                self.costs, self._log_scale, groups, self._factor, step, a, b, self.line
             )
-        ))  # fmt: skip
+        grouped: GroupedRowLoss = loss  # type: ignore[assignment]  # or there were no groups
+        return self.largest(
+            self.over_blocks(
+                lambda a, b: grouped.along_groups(
+                    self.costs, self._log_scale, groups, self._factor, step, a, b, self.line
+                )
+            )
+        )
 
     def steer(self, vector: FloatArray, number: int, of: int, value: float) -> None:
         """Set the line; see `DirectedRows.steer`."""

@@ -8,14 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels._dtypes import BIN, LEAF
-from minrisk._kernels.sampling import (
-    SIZE_BINS,
-    SIZE_SHIFT,
-    count_sizes,
-    draw_rows,
-    project_drawn,
-    size_level,
-)
+from minrisk._kernels.sampling import SIZE_BINS, SIZE_SHIFT, count_sizes, draw_rows, project_drawn, size_level
 from minrisk._kernels.stored import Entries, count_drawn, pack_drawn
 from minrisk._memory import empty, read_only
 from minrisk._typing import Binned, FloatArray, Int32Array, IntArray

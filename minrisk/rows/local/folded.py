@@ -132,9 +132,7 @@ class LocalHeldOut:
         gain = costs.weight[:n] * (errors[0] - errors[1])
         return self._rows.sum_of(np.column_stack([gain, gain**2]))
 
-    def paid_less(
-        self, link: Link, temperature: float, matrix: FloatArray, costs: Sequence[Self | None]
-    ) -> FloatArray:
+    def paid_less(self, link: Link, temperature: float, matrix: FloatArray, costs: Sequence[Self | None]) -> FloatArray:
         """See `HeldOut.paid_less`."""
         stated, n, less = self._rows.stated, self._n_here, np.empty(self._n_here)
         height = max(1, RISK_ROWS // matrix.size)
@@ -144,9 +142,7 @@ class LocalHeldOut:
             for j, of_class in enumerate(costs):
                 if of_class is not None:
                     np.maximum(of_class._scores[part], 0.0, out=table[:, j])
-            paid = [
-                stated.table[stated.row[part], least_cost(link, scores, temperature, by)] for by in (matrix, table)
-            ]
+            paid = [stated.table[stated.row[part], least_cost(link, scores, temperature, by)] for by in (matrix, table)]
             less[part] = paid[0] - paid[1]
         less *= stated.weight[:n]
         return self._rows.sum_of(np.column_stack([less, less**2]))
@@ -203,9 +199,13 @@ class LocalFoldedRows:
     """
 
     def __init__(
-        self, stated: RowCosts, folds: IntArray, make: Callable[..., Rows], trained: RowCosts | None = None,
+        self,
+        stated: RowCosts,
+        folds: IntArray,
+        make: Callable[..., Rows],
+        trained: RowCosts | None = None,
         place: Place | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._make = make
         self.place = place or everything(len(folds))
         stated = stated._replace(place=self.place)

@@ -60,9 +60,10 @@ Result = TypeVar("Result")
 
 
 def following(
-    best: tuple[float, int, int], found: tuple[float, float, int, int],
+    best: tuple[float, int, int],
+    found: tuple[float, float, int, int],
     again: Callable[[float], tuple[float, float, int, int]],
-) -> tuple[float, int, int]:  # fmt: skip
+) -> tuple[float, int, int]:
     """The best split of features that were searched so far, and of more of them that were searched by themselves.
 
     To the bit as if they had been searched after the first ones, whichever these are: a split must beat the best so far
@@ -263,9 +264,15 @@ class Growth:
         return sketch[in_bag], rows.largest(tops)
 
     def _grow_at_one(
-        self, target: Target, rule: GrowthRule, features: IntArray, seed: int, drawn: Int32Array, sketch: FloatArray,
+        self,
+        target: Target,
+        rule: GrowthRule,
+        features: IntArray,
+        seed: int,
+        drawn: Int32Array,
+        sketch: FloatArray,
         top: FloatArray | None = None,
-    ) -> GrownTree:  # fmt: skip
+    ) -> GrownTree:
         """On rows with this sketch, all of which are sent to one piece, which tells the others the tree.
 
         `top` has the sketch's column maxima, where they are not of these rows alone.
@@ -302,10 +309,26 @@ class Growth:
         large, least = self._large(rule, features, len(order)), self._least_mass(rule, target, order)
         while True:
             split = grow(
-                tree, self._bins, rows.n_bins, self._columns, features, rule.n_drawn, rule.random, seed, factor,
-                target.ridge, target.gain, rule.min_leaf, least, rule.max_depth, large, self._lists, rows.leaf, order,
+                tree,
+                self._bins,
+                rows.n_bins,
+                self._columns,
+                features,
+                rule.n_drawn,
+                rule.random,
+                seed,
+                factor,
+                target.ridge,
+                target.gain,
+                rule.min_leaf,
+                least,
+                rule.max_depth,
+                large,
+                self._lists,
+                rows.leaf,
+                order,
                 self._spare,
-            )  # fmt: skip
+            )
             if split < 0:
                 break
             leaves = [split] if tree.sizes[0] == 1 else [split, int(tree.sizes[0]) - 1]
@@ -331,17 +354,39 @@ class Growth:
         return least_mass(rule, target, self._columns[order].sum(axis=0)) if rule.min_share else 0.0
 
     def _grow_stored(
-        self, tree: GrowthState, target: Target, rule: GrowthRule, features: IntArray, seed: int, factor: FloatArray,
+        self,
+        tree: GrowthState,
+        target: Target,
+        rule: GrowthRule,
+        features: IntArray,
+        seed: int,
+        factor: FloatArray,
         order: Int32Array,
-    ) -> GrownTree:  # fmt: skip
+    ) -> GrownTree:
         """On the stored entries of sparse features."""
         if len(self._side) < len(self._member):
             self._side = np.zeros(len(self._member), dtype=np.uint8)
         entries, least = self._row_entries(rule, features), self._least_mass(rule, target, order)
         grow_stored(
-            tree, self._stored, entries, self._columns, features, rule.n_drawn, rule.random, seed, factor, target.ridge,
-            target.gain, rule.min_leaf, least, rule.max_depth, self._member, order, self._spare, self._side,
-        )  # fmt: skip
+            tree,
+            self._stored,
+            entries,
+            self._columns,
+            features,
+            rule.n_drawn,
+            rule.random,
+            seed,
+            factor,
+            target.ridge,
+            target.gain,
+            rule.min_leaf,
+            least,
+            rule.max_depth,
+            self._member,
+            order,
+            self._spare,
+            self._side,
+        )
         return self._as_grown(tree)
 
     def _row_entries(self, rule: GrowthRule, features: IntArray) -> RowEntries:
@@ -363,7 +408,7 @@ class Growth:
         self.start, self.end, node = tree.start[:n_leaves], tree.end[:n_leaves], tree.node[:n_leaves].copy()
         feature, bins, left, gain = (
             column[:n_nodes].copy() for column in (tree.feature, tree.bin, tree.left, tree.gain)
-        )  # fmt: skip
+        )
         return GrownTree(feature, bins, left, gain, node, deepest)
 
     def _large(self, rule: GrowthRule, features: IntArray, n_rows: int) -> int:
@@ -378,9 +423,15 @@ class Growth:
         return limits.inline_work // 2 // sums if self.rows.workers.n_free > 1 else n_rows  # a sibling comes with it
 
     def _searched(
-        self, leaves: list[int], target: Target, rule: GrowthRule, features: IntArray, seed: int, factor: FloatArray,
+        self,
+        leaves: list[int],
+        target: Target,
+        rule: GrowthRule,
+        features: IntArray,
+        seed: int,
+        factor: FloatArray,
         order: Int32Array,
-    ) -> list[tuple[float, int, int]]:  # fmt: skip
+    ) -> list[tuple[float, int, int]]:
         """Best split of each of these leaves over the features that it draws: merit, feature, bin.
 
         Threads share the features of all of them at once, in ranges as large as leaves enough for each to do.
@@ -406,10 +457,25 @@ class Growth:
         def evaluate(number: int, first: int, last: int, least: float) -> tuple[float, float, int, int]:
             leaf, start, end, drawn, gathered, _ = given[number]
             found: tuple[float, float, int, int] = evaluate_some(
-                self._bins, drawn[first:last], rows.n_bins, columns, order, start, end, tree.total[leaf], factor,
-                target.ridge, target.gain, rule.min_leaf, self._lists, rows.leaf, leaf, gathered, least,
+                self._bins,
+                drawn[first:last],
+                rows.n_bins,
+                columns,
+                order,
+                start,
+                end,
+                tree.total[leaf],
+                factor,
+                target.ridge,
+                target.gain,
+                rule.min_leaf,
+                self._lists,
+                rows.leaf,
+                leaf,
+                gathered,
+                least,
                 int(cut_draws(seed, tree.node[leaf], rule.random)),
-            )  # fmt: skip
+            )
             return found
 
         found = rows.workers.map(lambda one: evaluate(*one, given[one[0]][-1]), ranges)
@@ -499,33 +565,61 @@ class Growth:
             member = np.full(self.rows.n_samples, -1, dtype=np.int32)
             member[self.order[start:end]] = leaf
             self._over_features(
-                len(features), len(features) * self.rows.n_samples,
+                len(features),
+                len(features) * self.rows.n_samples,
                 lambda a, b: stored_node_histograms(
                     sparse.stored, features[a:b], self._columns, total, member, leaf, out[a:b]
                 ),
-            )  # fmt: skip
+            )
             return out
         self._over_features(
-            len(features), gathered.size * len(features),
+            len(features),
+            gathered.size * len(features),
             lambda a, b: node_histograms(
-                self._bins, features[a:b], self._columns, self.order, start, end, total, self._lists, self.rows.leaf,
-                leaf, gathered, out[a:b],
+                self._bins,
+                features[a:b],
+                self._columns,
+                self.order,
+                start,
+                end,
+                total,
+                self._lists,
+                self.rows.leaf,
+                leaf,
+                gathered,
+                out[a:b],
             ),
-        )  # fmt: skip
+        )
         return out
 
     def _best(
-        self, features: IntArray, histograms: np.ndarray, total: IntArray, factor: FloatArray, target: Target,
-        rule: GrowthRule, draws: int = 0, width: int | None = None,
+        self,
+        features: IntArray,
+        histograms: np.ndarray,
+        total: IntArray,
+        factor: FloatArray,
+        target: Target,
+        rule: GrowthRule,
+        draws: int = 0,
+        width: int | None = None,
     ) -> tuple[float, int, int]:
         """Best split over the features: merit, feature, bin; ties to the lowest feature. `width` features at a time."""
         found: list[tuple[float, int, int]] = self._over_features(
-            len(features), histograms.size,
+            len(features),
+            histograms.size,
             lambda a, b: evaluate_histograms(
-                histograms[a:b], features[a:b], self.rows.n_bins, total, factor, target.ridge, target.gain,
-                rule.min_leaf, draws,
-            ), width,
-        )  # fmt: skip
+                histograms[a:b],
+                features[a:b],
+                self.rows.n_bins,
+                total,
+                factor,
+                target.ridge,
+                target.gain,
+                rule.min_leaf,
+                draws,
+            ),
+            width,
+        )
         best = found[0]
         for split in found[1:]:
             if split[1] >= 0 and (best[1] < 0 or split[0] > best[0] + GROWTH_TIE * abs(best[0])):
@@ -583,8 +677,16 @@ class Growth:
         def add(bounds: tuple[int, int]) -> None:
             leaves = slice(*bounds)
             leaf_column_sums(
-                rows.edge, rows.mass, rows.top_edge, rows.top_mass, rows.sum_bits - (SUM_BITS - FLOAT_BITS), self.order,
-                self.start[leaves], self.end[leaves], edge[leaves], mass[leaves],
+                rows.edge,
+                rows.mass,
+                rows.top_edge,
+                rows.top_mass,
+                rows.sum_bits - (SUM_BITS - FLOAT_BITS),
+                self.order,
+                self.start[leaves],
+                self.end[leaves],
+                edge[leaves],
+                mass[leaves],
             )
 
         rows.workers.map(add, itertools.pairwise(bounds.tolist()))

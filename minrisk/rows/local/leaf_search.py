@@ -33,9 +33,18 @@ def add_contrasts(rows: LocalColumns, features: IntArray, first: int, total: Int
         )
     elif index.indexed[features[0]]:
         leaf_histogram_sparse(
-            rows.X_binned, features, rows.leaf, first, rows.fixed_contrast, index.offsets, index.rows, total,
-            index.frequent, rows.n_bins, sums,
-        )  # fmt: skip
+            rows.X_binned,
+            features,
+            rows.leaf,
+            first,
+            rows.fixed_contrast,
+            index.offsets,
+            index.rows,
+            total,
+            index.frequent,
+            rows.n_bins,
+            sums,
+        )
     else:
         for start, stop in rows.undivided:
             leaf_histogram(rows.X_binned, features, rows.leaf, first, rows.fixed_contrast, start, stop, sums)

@@ -74,9 +74,7 @@ class PairGrowth(Growth):
         """
         rows, costs = self.rows, self.rows.costs
         edge_factor, mass_factor = rows.fixed_factor(rows.top_edge), rows.fixed_factor(rows.top_mass)
-        sums = rows.exchange.added(
-            node_sums(rows.edge, rows.mass, edge_factor, mass_factor, order, start, end)
-        )
+        sums = rows.exchange.added(node_sums(rows.edge, rows.mass, edge_factor, mass_factor, order, start, end))
         edge, mass = divide(sums[0], edge_factor), divide(sums[1], mass_factor)
         little = TIE * float(mass.sum())  # in balanced classes all edges are 0 but for rounding
         r = int(np.flatnonzero(edge >= edge.max() - little)[0])

@@ -70,8 +70,19 @@ class LocalPairRows(LocalRows):
         factors = fixed_factor(np.array([top_value, top_edge]), self.sum_bits - self.n_outputs.bit_length())
         parts = self.over_blocks(
             lambda a, b: pair_slopes(
-                costs.table, costs.row, costs.label, costs.weight, odds, self.response, self.in_bag, grown,
-                self._log_scale, factors[0], factors[1], a, b,
+                costs.table,
+                costs.row,
+                costs.label,
+                costs.weight,
+                odds,
+                self.response,
+                self.in_bag,
+                grown,
+                self._log_scale,
+                factors[0],
+                factors[1],
+                a,
+                b,
             )
         )
         sums: IntArray = self.added(parts)

@@ -121,9 +121,12 @@ class LocalRows(LocalColumns):
         return kept
 
     def _made_by(
-        self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray,
+        self,
+        trees: Sequence[TreeLike],
+        vectors: Sequence[FloatArray],
+        intercept: FloatArray,
         blocks: Sequence[tuple[int, int]],
-    ) -> FloatArray:  # fmt: skip
+    ) -> FloatArray:
         """Scores of the rows of some blocks."""
         scores = zeros((self.n_samples, self.n_outputs), dtypes.SCORE)  # rows of no block take no memory
 
@@ -147,13 +150,18 @@ class LocalRows(LocalColumns):
             feature, *others = map(np.concatenate, columns)
             X_binned, feature = self.split_bins(feature)
             add_binned_trees(
-                X_binned, feature, *others, np.array([len(tree.feature) for tree in some]), np.concatenate(own),
-                np.array([len(v) for v in own]), first, last, scores,
-            )  # fmt: skip
+                X_binned,
+                feature,
+                *others,
+                np.array([len(tree.feature) for tree in some]),
+                np.concatenate(own),
+                np.array([len(v) for v in own]),
+                first,
+                last,
+                scores,
+            )
 
-    def _start_one_by_one(
-        self, learners: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray
-    ) -> None:
+    def _start_one_by_one(self, learners: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
         """`start_at` for learners that are not trees on bins, or whose responses are kept."""
         self.scores[:] = 0.0
         self.shift(intercept)
@@ -199,10 +207,7 @@ class LocalRows(LocalColumns):
             if len(self.leaf) < self.n_samples:
                 self._forget_leaves()
         tops = self.over_blocks(
-            lambda a, b: here.gradients(
-                self.costs, self.scores, log_scale, a, b, self.edge, self.mass
-            ),
-            LOSS_SUMS,
+            lambda a, b: here.gradients(self.costs, self.scores, log_scale, a, b, self.edge, self.mass), LOSS_SUMS
         )
         self.top_edge, self.top_mass, self.top_value = self.largest(tops)
         self._restrict(None)
@@ -297,9 +302,7 @@ class LocalRows(LocalColumns):
         here: SeparableRowLoss = self.for_costs(loss)
         factors = fixed_factor(here.entry_bounds(self.top_value, vector, self.top_cost), self.sum_bits)
         parts = self.over_blocks(
-            lambda a, b: here.slopes(
-                self.costs, self.scores, self.response, self.in_bag, vector, factors, a, b
-            ),
+            lambda a, b: here.slopes(self.costs, self.scores, self.response, self.in_bag, vector, factors, a, b),
             LOSS_SUMS,
         )
         return divide(self.added(parts), factors)
@@ -343,8 +346,7 @@ class LocalRows(LocalColumns):
         X_binned, feature = self.split_bins(tree.feature)
         self.over_blocks(
             lambda a, b: tree_response(
-                X_binned, feature, tree.bin, tree.left, tree.value, tree.vector, a, b, self.response,
-                self.leaf,
+                X_binned, feature, tree.bin, tree.left, tree.value, tree.vector, a, b, self.response, self.leaf
             ),
             WALK_SUMS / self.n_outputs,
         )
@@ -425,7 +427,5 @@ class LocalRows(LocalColumns):
             X_binned, number = self.split_bins(np.maximum(feature, 0))
             feature = np.where(feature >= 0, number, feature)
         self.over_blocks(
-            lambda a, b: split_leaves(
-                X_binned, feature, splits.bin, child, splits.sign, a, b, self.leaf, self.response
-            )
+            lambda a, b: split_leaves(X_binned, feature, splits.bin, child, splits.sign, a, b, self.leaf, self.response)
         )

@@ -53,9 +53,17 @@ class LocalSimilarRows(LocalRows):
     traits = frozenset({SIMILAR_ROWS})
 
     def __init__(
-        self, X: np.ndarray | SparseRows, units: Units, costs: RowCosts, workers: Workers, cache_bytes: float = 2e8,
-        blocks: Sequence[int] | None = None, trainable: bool = True, n_neighbors: int | None = None,
-        limits: Limits = LIMITS, place: Place | None = None,
+        self,
+        X: np.ndarray | SparseRows,
+        units: Units,
+        costs: RowCosts,
+        workers: Workers,
+        cache_bytes: float = 2e8,
+        blocks: Sequence[int] | None = None,
+        trainable: bool = True,
+        n_neighbors: int | None = None,
+        limits: Limits = LIMITS,
+        place: Place | None = None,
     ) -> None:
         n, d = len(costs.row), X.shape[1]
         n_bins, bins = np.ones(d, dtype=np.int64), SparseBins.empty(n, d)
@@ -149,6 +157,7 @@ class LocalSimilarRows(LocalRows):
 
     def _summed(self, task: Callable[[int, int, IntArray], None]) -> FloatArray:
         """What a task adds up over all blocks, (2 D,): whole numbers."""
+
         def sums(start: int, stop: int) -> IntArray:
             out = np.zeros(2 * self.n_outputs, dtype=dtypes.FIXED)
             task(start, stop, out)

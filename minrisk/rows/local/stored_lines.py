@@ -70,17 +70,20 @@ class StoredFeatures(NamedTuple):
         return cls(*map(read_only, (offsets, rows, z, zero, center, unit, near)))
 
     def sums(
-        self, features: IntArray, push: FloatArray, pull: FloatArray, factors: tuple[float, float], place: Place,
+        self,
+        features: IntArray,
+        push: FloatArray,
+        pull: FloatArray,
+        factors: tuple[float, float],
+        place: Place,
         workers: Workers,
-    ) -> FloatArray:  # fmt: skip
+    ) -> FloatArray:
         """Sums of rho z, rho z^2 and u z over all rows, (f, 3), in units of the `factors` of push and pull."""
         out = np.zeros((len(features) + 1, 5), dtype=FIXED)
 
         def add(first: int) -> None:
             last = min(first + FEATURES_TOGETHER, len(features))
-            stored_linear_sums(
-                self.offsets, self.rows, self.z, features, push, pull, *factors, first, last, out
-            )
+            stored_linear_sums(self.offsets, self.rows, self.z, features, push, pull, *factors, first, last, out)
 
         workers.map(add, range(0, len(features), FEATURES_TOGETHER))
         for place_of, values, factor in ((0, pull, factors[1]), (4, push, factors[0])):  # of all rows

@@ -50,9 +50,7 @@ def best_stump(rows: LocalColumns, gain: int, mass: FloatArray, features: IntArr
     return best_split(order, drop, where)
 
 
-def stump_bounds(
-    rows: LocalColumns, loss: SeriesRowLoss, mass: FloatArray, features: IntArray
-) -> StumpBounds | None:
+def stump_bounds(rows: LocalColumns, loss: SeriesRowLoss, mass: FloatArray, features: IntArray) -> StumpBounds | None:
     """Stumps that may be the best; see `Rows.stump_bounds`.
 
     Edges alone rule out most features, the third and fifth derivatives most bins of the others.

@@ -38,19 +38,43 @@ def whole_rounds(rows: LocalColumns, rule: RoundRule, mass: FloatArray, n_rounds
     width = rule.sketch + 1 if rule.sketch else 2 * rows.n_outputs + 1
     first, last = rows.left_out
     given = TrainingRows(
-        rows.X_binned, rows.n_bins, costs.table, costs.row, costs.label, costs.weight, rows.in_bag,
-        np.array([[0, first], [last, rows.n_samples]]), everyone, rows.sum_bits,
-    )  # fmt: skip
+        rows.X_binned,
+        rows.n_bins,
+        costs.table,
+        costs.row,
+        costs.label,
+        costs.weight,
+        rows.in_bag,
+        np.array([[0, first], [last, rows.n_samples]]),
+        everyone,
+        rows.sum_bits,
+    )
     state = State(rows.scores, rows.edge, rows.mass, rows.leaf, top, value, mass.copy())
     how = Rule(
-        rule.smoothing, read_only(rule.features), growth.n_drawn, growth.random, rule.sketch, rule.trials,
-        growth.max_leaves, growth.max_depth, growth.min_leaf, rule.thresholds, rule.first_threshold,
-        rule.newton_smoothing, rule.largest, rule.stalled, rule.learning_rate,
-    )  # fmt: skip
+        rule.smoothing,
+        read_only(rule.features),
+        growth.n_drawn,
+        growth.random,
+        rule.sketch,
+        rule.trials,
+        growth.max_leaves,
+        growth.max_depth,
+        growth.min_leaf,
+        rule.thresholds,
+        rule.first_threshold,
+        rule.newton_smoothing,
+        rule.largest,
+        rule.stalled,
+        rule.learning_rate,
+    )
     space = Space(
-        np.empty((rows.n_samples, width), dtype=FIXED), np.empty((rows.n_samples, rule.sketch + 1)), rows.index.lists,
-        everyone.copy(), np.empty_like(everyone), GrowthState.empty(growth.max_leaves, width),
-    )  # fmt: skip
+        np.empty((rows.n_samples, width), dtype=FIXED),
+        np.empty((rows.n_samples, rule.sketch + 1)),
+        rows.index.lists,
+        everyone.copy(),
+        np.empty_like(everyone),
+        GrowthState.empty(growth.max_leaves, width),
+    )
     if not _pays(rows.limits.compile_after, n_rounds, given, state, how, space, 0.0, np.zeros(1, dtype=np.int64)):
         return None
     most = max(1, rows.limits.vector_numbers // (growth.max_leaves * rows.n_outputs))

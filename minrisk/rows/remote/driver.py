@@ -73,8 +73,11 @@ def _listed(own: Sequence[list[Any]]) -> list[Any]:
 
 
 _REDUCTIONS: dict[str, Callable[[Sequence[Any]], Any]] = {
-    "largest": _largest, "added": _added, "gathered": _joined, "collected": _listed
-}  # fmt: skip
+    "largest": _largest,
+    "added": _added,
+    "gathered": _joined,
+    "collected": _listed,
+}
 
 
 class Constant(NamedTuple):
@@ -167,9 +170,13 @@ class Driver:
         return self.asked(None, make, arguments, options)
 
     def asked(
-        self, of: Handle | None, name: Any, arguments: tuple[Any, ...] = (), options: dict[str, Any] | None = None,
+        self,
+        of: Handle | None,
+        name: Any,
+        arguments: tuple[Any, ...] = (),
+        options: dict[str, Any] | None = None,
         reads: bool = False,
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """Ask an object of all pieces; the answer, which is the same in all of them, or what stands for all answers."""
         with self._one:
             told = self._as_told(arguments), self._as_told(options or {})
@@ -224,9 +231,7 @@ class Driver:
         if opaque or (type(found).__module__.startswith(HOLD_ROWS) and not isinstance(found, tuple)):
             return Everywhere(self, handle, found)
         if type(found) is tuple and handle.part < 0:
-            return tuple(
-                self._standing(part, Handle(handle.call, p), opaque) for p, part in enumerate(found)
-            )
+            return tuple(self._standing(part, Handle(handle.call, p), opaque) for p, part in enumerate(found))
         return found
 
 

@@ -131,18 +131,24 @@ class CountedRows:
     """
 
     def __init__(
-        self, rows: PlacedRows, place: Place, labels: Labels, codes: IntArray, costs: RowCosts, dtype: Any,
-        weighted: bool, stated: Callable[[Any, IntArray], FloatArray] | None = None,
-        by_class: ClassFactors | None = None, scale: float | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        rows: PlacedRows,
+        place: Place,
+        labels: Labels,
+        codes: IntArray,
+        costs: RowCosts,
+        dtype: Any,
+        weighted: bool,
+        stated: Callable[[Any, IntArray], FloatArray] | None = None,
+        by_class: ClassFactors | None = None,
+        scale: float | None = None,
+    ) -> None:
         self.n_classes = int(codes.max()) + 1
         exchange, weight, label = place.exchange, np.ones(len(rows.y)), np.searchsorted(labels, rows.y)
         if rows.weight is not None:
             weight = rows.weight
         if by_class is not None:
-            weight = weighted_by_class(
-                weight, label, len(labels), by_class.factors, exchange.largest, exchange.added
-            )
+            weight = weighted_by_class(weight, label, len(labels), by_class.factors, exchange.largest, exchange.added)
         if weighted:
             weight = relative_weights(weight, exchange.largest, exchange.added)
         counted, code = np.flatnonzero(weight > 0.0), codes[label].astype(np.int32)
@@ -204,9 +210,12 @@ class CountedRows:
         return self.thresholds(lambda rows: self.X[rows], strategy, max_bins, weighted)
 
     def thresholds(
-        self, values_of: Callable[[IntArray], np.ndarray], strategy: str, max_bins: int | None,
+        self,
+        values_of: Callable[[IntArray], np.ndarray],
+        strategy: str,
+        max_bins: int | None,
         weighted: bool | None = None,
-    ) -> Binner:  # fmt: skip
+    ) -> Binner:
         """The same, of values_of(rows here)."""
         weighted = self.weighted if weighted is None else weighted
         numbers, here = self.spaced(QUANTILE_ROWS)
@@ -223,6 +232,10 @@ class CountedRows:
     def rows(self, requires: frozenset[str], columns: Columns, workers: Workers, **options: Any) -> Rows:
         """Rows for a recipe."""
         return rows_like(requires)(
-            X_binned=columns.binned, n_bins=columns.n_bins, costs=self.costs, workers=workers, place=self.place,
+            X_binned=columns.binned,
+            n_bins=columns.n_bins,
+            costs=self.costs,
+            workers=workers,
+            place=self.place,
             **options,
         )
