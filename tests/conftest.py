@@ -22,7 +22,7 @@ def data_folder():
 def rows_in_pieces(monkeypatch, request):
     """With MINRISK_PIECES all rows that estimators learn from are in so many pieces that share no memory."""
     if (n_pieces := int(os.environ.get("MINRISK_PIECES", "0"))) and request.module.__name__ != "test_pieces":
-        from tests.pieces import in_pieces
+        from tests.helpers.pieces import in_pieces
 
         in_pieces(monkeypatch, n_pieces)
 

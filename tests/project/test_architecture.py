@@ -1,0 +1,213 @@
+"""Rules of the structure, read off the sources: where Numba is, which way imports run, what must not occur."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2] / "minrisk"
+FILES = sorted(ROOT.rglob("*.py"))
+ORDER = (  # a package, or a module at the top, imports from those before it only
+    "_typing",
+    "_callers",
+    "_cached",
+    "_temporary",
+    "_printable",
+    "_optional",
+    "_versions",
+    "_method_names",
+    "_callbacks",
+    "_interrupts",
+    "_kernels",
+    "_memory",
+    "_sums",
+    "_workers",
+    "data",
+    "costs",
+    "model",
+    "rows",
+    "rows.local",
+    "rows.factory",
+    "rows.remote",
+    "rows.dask",
+    "losses",
+    "steps",
+    "learners",
+    "boosting",
+    "validation",
+    "applying",
+    "metrics",
+    "inputs",
+    "probabilities",
+    "eval_sets",
+    "elsewhere",
+    "ensemble",
+    "estimator",
+    "fitted",
+    "algorithms",
+    "compaction",
+    "io",
+    "export",
+    "inspection",
+    "comparison",
+    "demo",
+    "_warmup",
+    "cli",
+    "__main__",
+    "__init__",
+)
+MODULES = {".".join(path.relative_to(ROOT.parent).with_suffix("").parts): path for path in FILES}
+ROUNDS_ELSEWHERE = {
+    "_kernels/whole_round.py",
+    "ensemble/kinds/smooth.py",
+}  # beside `boost`; see docs/more/developers/design.md
+
+
+def of_each(cases):
+    """One test of all of them: thousands of tests of a moment each take longer to begin and to tell than to run."""
+
+    def decorate(test):
+        def all_of_them():
+            for case in cases:
+                test(case)
+
+        return all_of_them
+
+    return decorate
+
+
+def imports(path, everywhere=True):
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree) if everywhere else tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+def part_of(path):
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def package_of(name):
+    """The entry of `ORDER` that a dotted name of ours belongs to."""
+    parts = name.split(".")[1:]
+    if parts[:1] == ["rows"] and len(parts) > 1 and parts[1] in ("local", "factory", "remote", "dask"):
+        return f"rows.{parts[1]}"
+    return parts[0] if parts else "__init__"
+
+
+def imported_modules(path):
+    """Ours, also those named by `from package import module`, and for type checkers only."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "minrisk":
+            for alias in node.names:
+                inside = f"{node.module}.{alias.name}"
+                yield inside if inside in MODULES else node.module
+            for folder in (
+                ROOT.parent.joinpath(*node.module.split(".")),
+                *ROOT.parent.joinpath(*node.module.split(".")).parents,
+            ):
+                if (folder / "__init__.py").is_file() and folder not in (ROOT, *path.parents):  # run before it
+                    yield ".".join((*folder.relative_to(ROOT.parent).parts, "__init__"))
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "minrisk")
+
+
+@of_each(FILES)
+def test_numba_is_imported_by_kernels_only(path):
+    if part_of(path) != "_kernels":
+        assert not any(name.split(".")[0] == "numba" for name in imports(path))
+
+
+def test_every_package_has_its_place():
+    assert {package_of(name) for name in MODULES} == set(ORDER)
+
+
+@of_each(sorted(MODULES))
+def test_imports_run_one_way(name):
+    own = ORDER.index(package_of(name))
+    for other in imported_modules(MODULES[name]):
+        if package_of(other) not in (package_of(name), "__init__"):  # `from minrisk import load` is for users, and cli
+            assert ORDER.index(package_of(other)) < own, f"{name} imports {other}"
+
+
+@of_each(sorted(MODULES))
+def test_rows_are_made_in_one_place_and_seen_through_their_interface(name):
+    """The loop, its steps and its learners know neither where rows are nor any array with an entry for each of them."""
+    package = package_of(name)
+    if package not in ("rows.local", "rows.factory"):
+        assert not any(package_of(other) == "rows.local" for other in imported_modules(MODULES[name]))
+    if package in ("boosting", "steps", "learners", "ensemble"):
+        assert not re.search(r"\brows\.(scores|response|leaf|edge|mass|X_binned|in_bag)\b", MODULES[name].read_text())
+    if package in ("boosting", "steps", "learners"):
+        assert not re.search(r"\brows\.costs\b", MODULES[name].read_text())
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    waiting = {name: set(imported_modules(path)) & set(MODULES) - {name} for name, path in MODULES.items()}
+    while free := {name for name, others in waiting.items() if not others}:
+        waiting = {name: others - free for name, others in waiting.items() if name not in free}
+    assert not waiting, f"circles among {sorted(waiting)}"
+
+
+@of_each(FILES)
+def test_no_pickle_no_print_no_stub(path):
+    source = path.read_text()
+    assert "pickle" not in set(imports(path))
+    assert not re.search(r"^\s*print\(|\bNotImplementedError\b|\bjitclass\(|\bTODO\b|\bFIXME\b", source, re.M)
+
+
+def loops_over_rounds(path):
+    """Lines of loops whose bounds or conditions speak of rounds, and that are no comprehension."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, (ast.For, ast.While)):
+            told = r"\bn_rounds\b|^seeds$" if isinstance(node, ast.For) else r"\breached\b"
+            if re.search(told, ast.unparse(node.iter if isinstance(node, ast.For) else node.test)):
+                yield node.lineno
+
+
+def test_one_loop_over_rounds():
+    found = {str(path.relative_to(ROOT)) for path in FILES if list(loops_over_rounds(path))}
+    assert found == {"boosting/loop.py", *ROUNDS_ELSEWHERE}
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    assert set(imports(ROOT / "__init__.py", everywhere=False)) <= {"__future__", "importlib", "typing"}
+
+
+def writes(call):
+    """Whether a call makes or opens a file to write to it, or sets the umask, which all threads share."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name == "to_csv":  # with no file it returns a text
+        return bool(call.args)
+    if name == "open" and ast.unparse(call.func) not in (
+        "os.open",
+        "archive.open",
+    ):  # a member of an archive is no file
+        modes = [
+            node.value for node in ast.walk(call) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        ]
+        return any(
+            re.fullmatch(r"[rwaxbt+]*[wax+][rwaxbt+]*", mode) for mode in modes
+        ) and "devnull" not in ast.unparse(call)
+    return name in ("to_parquet", "savefig", "write_bytes", "write_text", "mkstemp", "NamedTemporaryFile", "umask")
+
+
+@of_each(FILES)
+def test_files_are_written_in_one_way(path):
+    code = ast.parse(path.read_text())
+    blocks = [node for node in ast.walk(code) if isinstance(node, ast.With)]
+    beside = [node for node in blocks if re.match(r"(write_beside|temporary)\(", ast.unparse(node.items[0]))]
+    within = {node for block in beside for node in ast.walk(block)}
+    own = path == ROOT / "io" / "atomic.py"  # opens what is there already
+    for node in ast.walk(code):
+        if isinstance(node, ast.Call) and node not in within and writes(node):
+            assert own and ast.unparse(node.func) == "open", (
+                f"{path}:{node.lineno} writes outside a `write_beside` block"
+            )
+
+
+@of_each(FILES)
+def test_no_property_has_a_lock(path):
+    """See `minrisk._cached`: a fork may leave it locked."""
+    assert not re.search(r"^from functools import .*cached_property", path.read_text(), re.M)
