@@ -340,7 +340,7 @@ def test_what_is_no_fold_is_done_again(tmp_path, content):
 SCRIPT = """
 import sys
 sys.path[:0] = [{tests!r}, {root!r}]
-from tests.comparison.test_comparison import COSTS, Counted, made
+from test_comparison import COSTS, Counted, made
 from minrisk import compare
 if __name__ == "__main__":
     print("ready", flush=True)
