@@ -211,6 +211,7 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
         from minrisk.model.codes import dense, exhaustive, one_vs_all
 
         K, code = len(self.classes_), self._code()
+        # Rounds go on with their words: a draw, or the parameter, may be another today.
         if self.warm_start and hasattr(self, "model_"):
             return checked_words(self.code_, K)  # of a file, perhaps
         if not isinstance(code, str):

@@ -7,7 +7,7 @@ A. Fernandez-Baldera, J. M. Buenaposada and L. Baumela, "BAdaCost: Multi-class b
 paper                           here                          where
 ==============================  ============================  =========================================
 C* = C - diag(row sums)         ``starred``                   here
-Y, margin vectors               ``margin_vectors``            `minrisk.losses.codes`
+Y, margin vectors               ``separators``                `minrisk.model.codes`
 loss exp(C*_y f), CMEL          ``OwnScoreLoss``              `minrisk.losses.codes`
 -C*_k f                         ``scores``                    rows
 S_lk, beta                      ``CodewordStep``              `minrisk.steps.leaf_vectors`
@@ -160,7 +160,8 @@ def starred(table: FloatArray) -> FloatArray:
 
 def codewords(costs: CostFacts) -> FloatArray:
     """Return what a vote adds to the scores: row k is -C* Y_k, (K, K)."""
-    from minrisk.losses.codes import margin_vectors
+    from minrisk.model.codes import separators
 
     assert costs.table is not None  # as checked
-    return np.ascontiguousarray(-(starred(costs.table) @ margin_vectors(len(costs.table)).T).T)
+    K = len(costs.table)
+    return np.ascontiguousarray(-(starred(costs.table) @ separators([[k] for k in range(K)], K).words.T).T)

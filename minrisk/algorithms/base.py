@@ -191,6 +191,7 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         from minrisk.rows.factory import make_rows
 
         counted, of_rows = self._counted(X, y, sample_weight, cost, goes_on)
+        # Rows of weight 0 are the same as no rows, also for what is drawn.
         if len(counted) < len(X):
             X = taken(X, counted)
         in_loss, codes = self._costs_in_loss(of_rows), codes_of(self, sets)
@@ -209,6 +210,7 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         weight = None if np.all(of_rows.weight == 1.0) else of_rows.weight
         if sets and weight is not None:
             weight = np.concatenate([weight, np.zeros(len(X) - len(weight))])
+        # Rows set apart have no say in the thresholds, or they would judge what they have shaped.
         binner = self._fit_binner(X, training, weight, workers)
         costs = (in_loss if training is None or sets else in_loss.at(training)).read_only()
         recipe, options = self._recipe(costs.facts(), binner.thresholds), self._row_options(X, training, costs)
@@ -218,6 +220,7 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         rows = make_rows(recipe.requires, X, training, binner, costs, workers, **options)
         if CORRECTIVE_ROWS in recipe.requires:  # what is only scored keeps no responses
             options = {}
+        # Where decisions go by other costs than the loss, `record_stages` judges the sets after the fit.
         requires, live = recipe.requires - {CORRECTIVE_ROWS}, in_loss is of_rows and self.decision == "argmax"
         scored = [
             make_rows(requires, X, part, binner, own, workers, False, **options)
@@ -339,6 +342,7 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         others = [one for one in judged.values() if one is not stopping]
         monitors: list[Any] = [one for one in (history, stopping, *others, stages) if one is not None]
         before, n_rounds = self.n_iter_ if goes_on else 0, self.n_estimators
+        # Rounds that a checkpoint has kept take the place of those of the last fit.
         if (kept := run.begun(rows, monitors, per_round)) is not None:
             start = kept
             assert start.intercept is not None
@@ -390,6 +394,7 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         (rows, recipe), progress, stages = (made.data.rows, made.data.recipe), made.progress, made.stages
         per_round, n_features = recipe.learners_per_round, len(made.data.binner.thresholds)
         n = len(progress.trees) // per_round if made.stopping is None else made.stopping.best_round
+        # Without rounds, or with rounds that cost more than one decision for all, the model is a constant.
         unborn = n == 0 and (made.stopping is not None or not recipe.fit_intercept)
         risk = made.history.risks[n]
         dear = made.stopping is not None and self.decision == "argmax" and not made.stopping.beats_constant
@@ -417,6 +422,7 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         if stages is not None and n > 0:
             vectors = stages.vectors[n - 1]
         packed = pack(progress.trees[: n * per_round])
+        # Model files do not state the order of nodes, so it is always the same.
         if isinstance(packed, PackedTrees):
             packed, vectors = by_levels(packed, vectors)
         self.model_ = AdditiveModel(packed, vectors, intercept, n_features, link, per_round, decoder=recipe.decoder)

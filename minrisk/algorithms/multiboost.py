@@ -58,8 +58,6 @@ class MultiBoostClassifier(PairwiseClassifier, CorrectiveClassifier):
         The largest sum of the entries of W with ``penalty="constraint"``; the paper's gamma.
     weak_learner : {"stump", "tree"}, default="stump"
         The learners: trees of depth 1, or of `max_depth`.
-    random_state : int or RandomState, optional
-        Seed of what is drawn: features (`max_features`) and the rows that `early_stopping` sets apart.
 
     Attributes
     ----------

@@ -60,37 +60,37 @@ def algorithm(cls: type[T]) -> type[T]:
     of the class leaves out are taken from its base classes' docstrings.
     """
     made: Any = dataclass(eq=False, repr=False, kw_only=True)(cls)
-    given = {one.name: one for one in fields(made)}
+    given = {one.name: one.metadata for one in fields(made)}
     rules: dict[str, Rule] = {}
+    lasting = {name for name, told in given.items() if told.get("lasting")}
     for base in reversed(made.__mro__[1:]):
         rules |= vars(base).get("_rules", {})
-    rules |= {name: one.metadata["rule"] for name, one in given.items() if one.metadata.get("rule") is not None}
-    made._rules = {name: rule for name, rule in rules.items() if name in given}
-    made._lasting = tuple(
-        name
-        for name, one in given.items()
-        if one.metadata.get("lasting") or any(name in vars(base).get("_lasting", ()) for base in made.__mro__[1:])
-    )
+        lasting |= set(vars(base).get("_lasting", ()))
+    rules |= {name: told["rule"] for name, told in given.items() if told.get("rule") is not None}
+    made._rules = {name: rule for name, rule in rules.items() if name in given}  # in this order in model files
+    made._lasting = tuple(name for name in given if name in lasting)
     signature, last = inspect.signature(made.__init__), Inputs._rules.keys() - set(FIRST)
     this, *parameters = signature.parameters.values()
     parameters.sort(key=lambda one: FIRST.index(one.name) if one.name in FIRST else 3 + (one.name in last))
     made.__init__.__signature__ = signature.replace(parameters=[this, *parameters])
     if made.__doc__:
+        made._stated_docstring = made.__doc__
         made.__doc__ = _filled(made, {one.name: one.default for one in parameters})
     return made  # type: ignore[no-any-return]  # the class that came
 
 
 def _filled(cls: type, defaults: dict[str, Any]) -> str:
     """Return the docstring of a class with all of its parameters, in their order, and attributes."""
-    documented = [_sections(base.__doc__ or "") for base in cls.__mro__ if "__doc__" in vars(base)]
-    head, own = documented[0][""], documented[0]
+    stated = [vars(base).get("_stated_docstring", base.__doc__) for base in cls.__mro__]
+    documented = [_sections(docstring or "") for docstring in stated]
+    own = documented[0]
     entries: dict[str, dict[str, str]] = {"Parameters": {}, "Attributes": {}}
     for sections in reversed(documented):
         for section, found in entries.items():
             found |= _entries(sections.get(section, ""))
     known = entries["Parameters"]
     told = [_with_default(known[name], default) for name, default in defaults.items() if name in known]
-    parts = [head.rstrip(), _section("Parameters", "\n".join(told))]
+    parts = [own[""].rstrip(), _section("Parameters", "\n".join(told))]
     if entries["Attributes"]:
         parts.append(_section("Attributes", "\n".join(entries["Attributes"].values())))
     parts += [_section(name, text) for name, text in own.items() if name and name not in entries]

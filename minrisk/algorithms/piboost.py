@@ -205,6 +205,7 @@ class PIBoostClassifier(RecipeClassifier, BinParameters, StepParameters):
             return Separators(thresholds, ScikitRegressors(self.estimator))
         if self.weak_learner == "stump":
             return Separators(thresholds)
+        # A node must have more than 1 / K of the weight; the tie keeps rounding from splitting one of just that.
         least = 0.0 if self.max_depth else (1.0 + TIE) / len(self.classes_)
         trees = RegressionTrees(self.max_depth or MAX_DEPTH, thresholds, least)
         return Separators(thresholds, trees, None if self.draw is None else max(1, round(self.draw * costs.weight)))

@@ -8,7 +8,6 @@ ICML 1997.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +17,9 @@ from minrisk._kernels.split import ABSOLUTE_EDGE_GAIN
 from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.learners.directed import RegressionTrees
-from minrisk.learners.greedy_tree import stump_at
+from minrisk.learners.greedy_tree import SignTrees, stump_at
 from minrisk.learners.vector_tree import TRIALS
-from minrisk.losses.base import JOINT, LEAVES, SIGNS, STUMPS
+from minrisk.losses.base import JOINT, LEAVES, SIGNS
 from minrisk.model.codes import exhaustive
 from minrisk.rows.base import DIRECTED_ROWS, PAIR_ROWS, are_directed, are_pairs
 from minrisk.steps.base import Step, StepProblem, StepSolver
@@ -58,6 +57,7 @@ class ColouredTrees(RegressionTrees):
         rows, problem = round_.rows, round_.problem
         assert are_directed(rows)  # as required
         rule = self.rule(len(round_.features))
+        # Colours, or features, may leave nothing to split; others are drawn then.
         for trial in range(TRIALS):
             seed = round_.seed + trial
             if self.colours == "max-cut" and trial == 0:
@@ -99,20 +99,14 @@ class ColourStep(StepSolver):
 
 
 @dataclass(frozen=True)
-class SharedPatterns:
+class SharedPatterns(SignTrees):
     """argmax over f in {-1, +1} and colours mu of sum_i f_i <mu, edge_i>, which is sum_k |E_k| at mu_k = sign E_k.
 
     E_k = sum_i f_i edge_ik. Stumps are found with their colours by exact search; a tree is deepened layer by layer
     while the sum rises, for the colours so far, which then are taken again.
     """
 
-    max_depth: int  # 1 for stumps
-    thresholds: Sequence[FloatArray]  # of the binner
     requires = frozenset({PAIR_ROWS})
-
-    @property
-    def traits(self) -> frozenset[str]:
-        return frozenset({SIGNS, STUMPS} if self.max_depth == 1 else {SIGNS})
 
     def fit(self, round_: Round) -> FittedLearners | None:
         """Find the learner, its colours, and the step along half of them."""

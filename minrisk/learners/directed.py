@@ -123,6 +123,7 @@ class ScikitRegressors:
         return None if fitted is None else FittedRegressor(fitted, np.ones(1))
 
 
+# -- separators --------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Separators:
     """One learner for each chain, all fitted at the same scores, that answers -1 or +1.

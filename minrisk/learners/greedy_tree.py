@@ -42,14 +42,17 @@ def exact_stump(rows: Rows, loss: SeriesRowLoss, mass: FloatArray, features: Int
     before: FloatArray | None = None
     for _ in range(MOST_LOOKS):
         ahead = low.sum(axis=1).max()
+        # Stumps that cannot overtake the one ahead are dropped.
         left = likely(high.sum(axis=1), ahead)
         feature, bin_, step, low, high = feature[left], bin_[left], step[left], low[left], high[left]
         gaps = high - low
         open_ = gaps.sum(axis=1) > BOUNDS_SETTLED * ahead
         if len(feature) == 1 or not open_.any():
             break
+        # A pass over all rows, which mostly is not needed: one stump is left by its bounds.
         if before is None:
             before = rows.values(loss)
+        # The most promising stumps are looked at first, and of each the outputs whose bounds are widest.
         first = np.argsort(np.where(open_, -high.sum(axis=1), np.inf), kind="stable")[:LOOKED_AT]
         first = first[open_[first]]
         place, output = np.nonzero(gaps[first] > LOOSE * gaps[first].max(axis=1, keepdims=True))
@@ -80,6 +83,7 @@ def _looked(
     return following, fall, np.maximum(fall, np.minimum(high, fall + reachable))
 
 
+# -- greedy trees ------------------------------------------------------------------------------------------------------
 @dataclass
 class GrowingTree:
     """Nodes so far, and the node of each leaf number used by the rows."""
@@ -177,39 +181,36 @@ def stump_at(rows: Rows, feature: int, bin_: int, sign: int, gain: float) -> Gro
 
 
 @dataclass(frozen=True)
-class GreedyTrees:
+class SignTrees:
+    """A family of trees that answer -1 or +1."""
+
+    max_depth: int  # 1 for stumps
+    thresholds: Sequence[FloatArray]  # of the binner
+
+    @property
+    def traits(self) -> frozenset[str]:
+        """Return facts that steps may rely on."""
+        return frozenset({SIGNS, STUMPS} if self.max_depth == 1 else {SIGNS})
+
+
+@dataclass(frozen=True)
+class GreedyTrees(SignTrees):
     """Stumps by the exact joint search, deepened one layer at a time while the loss falls (REBEL, Sec. 4, steps 1-3).
 
-    Parameters
-    ----------
-    max_depth : int
-        1 for stumps.
-    thresholds : sequence of ndarray
-        Of the binner.
-    exact : bool
-        Of a loss with the trait `SERIES`: whether stumps are those of the largest fall, or of the largest E^2 / (2 M).
-
-    Notes
-    -----
     Deviation: a leaf whose best answer is constant stays a leaf with that answer, where the paper would have a stump
     with a threshold outside the leaf's rows; on training rows the two agree.
     """
 
-    max_depth: int
-    thresholds: Sequence[FloatArray]
-    exact: bool = True
+    exact: bool = True  # of a loss with the trait `SERIES`: stumps of the largest fall, not of the largest E^2 / (2 M)
 
     requires = frozenset[str]()
-
-    @property
-    def traits(self) -> frozenset[str]:
-        return frozenset({SIGNS, STUMPS} if self.max_depth == 1 else {SIGNS})
 
     def fit(self, round_: Round) -> FittedLearners | None:
         """Find the best stump, then deeper trees."""
         rows, problem, loss = round_.rows, round_.problem, round_.problem.loss
         assert is_separable(loss)  # as the steps for signs require
         gain = problem.loss.gain if round_.solver.gain is None else round_.solver.gain
+        # The quadratic approximation may rank stumps wrongly; the exact search looks at the loss itself.
         if self.exact and has_series(loss) and round_.solver.gain is None:
             split = exact_stump(rows, loss, problem.mass, round_.features)
         else:

@@ -16,7 +16,7 @@ import numpy as np
 from minrisk._kernels.split import ABSOLUTE_EDGE_GAIN, LARGEST_EDGE_GAIN, QUADRATIC_GAIN
 from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round, Term
-from minrisk.learners.greedy_tree import GrowingTree, stump_at
+from minrisk.learners.greedy_tree import GrowingTree, SignTrees, stump_at
 from minrisk.losses.base import SIGNS, STUMPS
 from minrisk.rows.base import PAIR_ROWS, PLANE_ROWS, are_pairs, have_planes
 from minrisk.steps.base import Step, StepProblem
@@ -32,21 +32,15 @@ class Violation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MostViolatedTrees:
+class MostViolatedTrees(SignTrees):
     """argmax over f and r of sum_i f_i edge_ir, Eq. (10): stumps by exact search, all classes from one histogram.
 
     A tree is deepened for the class of its stump, layer by layer, while the sum rises.
     """
 
-    max_depth: int  # 1 for stumps
-    thresholds: Sequence[FloatArray]  # of the binner
     nu: float  # what no constraint may exceed
     tolerance: float  # the epsilon of the stopping rule, as a share of the loss that can still be lost
     requires = frozenset({PAIR_ROWS})
-
-    @property
-    def traits(self) -> frozenset[str]:
-        return frozenset({SIGNS, STUMPS} if self.max_depth == 1 else {SIGNS})
 
     def fit(self, round_: Round) -> FittedLearners | None:
         """Find the learner of the most violated constraint, and its step."""
@@ -99,6 +93,7 @@ SAME_EDGE = 1e-12  # edges that differ by a smaller share are of learners that a
 MOST_SEARCHES = 30  # of a round: where a learner that is there is the best, the shares are not those of the least value
 
 
+# -- cutting planes ----------------------------------------------------------------------------------------------------
 class Sought(NamedTuple):
     """Holds what is known of the vectors that a round begins with."""
 
@@ -144,6 +139,7 @@ class DualTrees(MostViolatedTrees):
         bundle, n_learners = solver.start(problem), len(rows.start_vectors()) - 1
         if bundle is None:
             return None
+        # Planes change the shares, and shares the learner that is the most violated: in turns, until one settles it.
         for _ in range(MOST_SEARCHES):
             done = solver.improve(problem, bundle, n_learners)
             rows.weigh_planes(bundle.shares[1:])
@@ -159,6 +155,7 @@ def _of_all_features(round_: Round) -> Round:
     return round_._replace(features=np.arange(round_.rows.n_features))
 
 
+# -- norms -------------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class LargestNormStumps:
     """argmax over f of |sum_i f_i edge_i|, all stumps from one histogram; by the dual norm of the penalty's.

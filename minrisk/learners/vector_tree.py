@@ -146,6 +146,7 @@ class VectorTrees:
         return Tree(feature, bins, threshold, left, value, vector, share, depth)
 
 
+# -- pairs of classes --------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class PairedTrees:
     """The leaf whose split gains most along its own pair of classes is split next, until there are `max_leaf_nodes`."""

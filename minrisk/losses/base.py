@@ -88,14 +88,11 @@ class JointLoss(Surrogate, JointRowLoss, Protocol):
 class Differences(ABC):
     """What losses of the differences of a row's scores have in common."""
 
+    gain = QUADRATIC_GAIN  # E^2 / (2 M): one Newton step
+
     @property
     def traits(self) -> frozenset[str]:
         return frozenset({JOINT})
-
-    @property
-    def gain(self) -> int:
-        """Return that of one Newton step, E^2 / (2 M)."""
-        return QUADRATIC_GAIN
 
     @property
     @abstractmethod
@@ -138,6 +135,10 @@ class Differences(ABC):
     def floors(self, costs: RowCosts) -> FloatArray:
         """Return 0, the limit as the true class's score grows. (L_t keeps its terms j = k: sums of costs.)"""
         return np.zeros(costs.n_decisions)
+
+    def link(self, costs: CostFacts) -> Link | None:
+        """Return None: scores of few losses determine probabilities."""
+        return None
 
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
         """Return the log of the largest cost times the largest weight: the first exponentials are near 1."""

@@ -46,19 +46,7 @@ def simplex_codewords(K: int) -> FloatArray:
     return Y
 
 
-def margin_vectors(K: int) -> FloatArray:
-    """Return a vector for each class k: 1 at k and -1 / (K - 1) elsewhere (Lee, Lin and Wahba 2004; SAMME; PIBoost).
-
-    Examples
-    --------
-    >>> margin_vectors(3).tolist()
-    [[1.0, -0.5, -0.5], [-0.5, 1.0, -0.5], [-0.5, -0.5, 1.0]]
-    """
-    Y = np.full((K, K), -1.0 / (K - 1))
-    np.fill_diagonal(Y, 1.0)
-    return Y
-
-
+# -- separators --------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class SeparatorLoss:
     """1 / (W G) sum_n w_n sum_S b_nS exp(-t_S(y_n) u_S), u_S the score of separator S's chain.
@@ -167,6 +155,7 @@ def _side_sums(table: FloatArray, ones: np.ndarray) -> FloatArray:
     return sums
 
 
+# -- output codes ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class CodeLoss:
     """1 / (2 W) sum_n w_n sum_l b_nl exp(-word_l(y_n) f_nl).
@@ -246,6 +235,7 @@ def chain_loss(words: np.ndarray) -> SeparatorLoss:
     return SeparatorLoss(ones, np.where(ones, 1.0, -1.0))
 
 
+# -- the true class's score --------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class OwnScoreLoss(Differences):
     """1 / W sum_n w_n exp(-S_ny), or of what the score S_ny is above the mean of the row's scores.

@@ -257,6 +257,7 @@ def zero_risk_loss(loss: CoupledLoss, costs: RowCosts) -> float:
     y_n and k have above their least values at best where both scores are equal: by convexity they
     have no less where k's is larger. S.5 has the closed form for the exponential; the paper's formula lacks 1 / (2 N).
     """
+    # Of rows with the same costs, a mistake about the lightest one adds least to the loss.
     smallest, least = np.full(len(costs.table), np.inf), np.inf
     np.minimum.at(smallest, costs.row, costs.weight)
     lines = np.flatnonzero(np.isfinite(smallest))
@@ -295,6 +296,7 @@ def entry_floors(base: str, plus: FloatArray, minus: FloatArray) -> FloatArray:
     return np.where(inside, total * entropy, 0.0)
 
 
+# -- functions of users ------------------------------------------------------------------------------------------------
 # x where F is looked at, which are seldom kinks of it
 PLACES = np.concatenate([-np.logspace(3, 1.5, 50), np.arange(-30.0, 0.0, 0.02501), np.arange(0.0, 30.0, 0.02501)])
 FARTHEST_FLOOR, FLOOR_STEPS = 60.0, 80  # scores between which an entry's least value is sought, and steps to it

@@ -18,8 +18,7 @@ from minrisk._kernels._dtypes import FAR
 from minrisk._kernels._exponential import HIGHEST_EXPONENT
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import Differences
-from minrisk.model.links import Link
-from minrisk.rows.costs import CostFacts, RowCosts
+from minrisk.rows.costs import RowCosts
 
 Elementwise = Callable[[FloatArray], Any]
 NEAR = 1e-5  # half the distance of two values that derivatives are compared with
@@ -124,10 +123,6 @@ class GammaPhiLoss(Differences):
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
         return 0.0
 
-    def link(self, costs: CostFacts) -> Link | None:
-        """Return None: it is not known for functions to be plugged in."""
-        return None
-
     def _parts(self, costs: RowCosts, scores: FloatArray, start: int, stop: int) -> tuple[FloatArray, ...]:
         """Return weighted gamma, gamma' and gamma'' (n, 1) of the sum, and c_k phi', c_k phi'' (n, D) of its terms."""
         gamma = GAMMAS[self.gamma] if isinstance(self.gamma, str) else self.gamma
@@ -136,6 +131,7 @@ class GammaPhiLoss(Differences):
         cost = costs.table[costs.row[start:stop]].copy()
         np.put_along_axis(cost, own, 0.0, axis=1)
         v = np.take_along_axis(scores, own, axis=1) - scores
+        # What overflows, at steps far too long, is cut afterwards.
         with np.errstate(all="ignore"):
             total, weight = (cost * phi.value(v)).sum(axis=1, keepdims=True), costs.weight[start:stop, None]
             outer = [weight * part(total) for part in gamma]

@@ -186,7 +186,8 @@ class GuessAverseLoss(GroupedLoss):
 class GuessingLoss(GroupedLoss):
     """L_s = sum_k c_k e^(S_k), for scores that sum to 0, or L_t = sum_j sum_k c_j e^(S_j - S_k).
 
-    The sums leave out the cost of the right decision, c_y, which the paper has 0.
+    The sums leave out the cost of the right decision, c_y, which the paper has 0. The minimisers estimate expected
+    costs, not probabilities.
     """
 
     KINDS: ClassVar[Mapping[str, Kernels]] = {
@@ -195,10 +196,6 @@ class GuessingLoss(GroupedLoss):
     }
 
     kind: str  # {"ls", "lt"}
-
-    def link(self, costs: CostFacts) -> Link | None:
-        """Return None: the minimisers estimate expected costs, not probabilities."""
-        return None
 
 
 def log_ratio(costs: CostFacts) -> float:
@@ -222,6 +219,7 @@ def balanced(totals: FloatArray) -> FloatArray:
     both = np.flatnonzero(A.any(axis=1) & A.any(axis=0))
     for _ in range(SWEEPS):
         before = S.copy()
+        # Each score in turn is set to where it is pushed up as much as down.
         for j in both:
             S[j] = 0.5 * np.log(np.sum(A[j] * np.exp(S)) / np.sum(A[:, j] * np.exp(-S)))
         if np.abs(S - before).max() < SETTLED:
@@ -231,6 +229,7 @@ def balanced(totals: FloatArray) -> FloatArray:
     return S
 
 
+# -- whether a loss is averse to guessing ------------------------------------------------------------------------------
 DRAWS = 400  # scores per class, radius and way of drawing
 RADII = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0)  # of scores: losses may differ near 0 and far from it
 

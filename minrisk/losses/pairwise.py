@@ -31,7 +31,7 @@ import numpy as np
 
 from minrisk._kernels import guess_averse, hinge, pairwise
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import PAIRS, PLANES, Differences, Kernels, NamedDifferences, of_rows
+from minrisk.losses.base import JOINT, PAIRS, PLANES, Differences, Kernels, NamedDifferences, of_rows
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.links import Link
 from minrisk.rows.costs import CostFacts, RowCosts
@@ -53,9 +53,7 @@ class PairwiseLoss(NamedDifferences):
 
     kind: str  # {"exponential", "logistic"}
 
-    @property
-    def traits(self) -> frozenset[str]:
-        return super().traits | {PAIRS}
+    traits = frozenset({JOINT, PAIRS})
 
     def own_terms(self, costs: RowCosts) -> FloatArray:
         """Return w_n c_ny phi(0) (n,): the paper's terms r = y, with the mean of the row's costs for c_ny."""
@@ -86,29 +84,22 @@ class PairwiseLoss(NamedDifferences):
         return "softmax2" if self.kind == "exponential" else "softmax"
 
 
+# -- structured hinge --------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class StructuredHinge(Differences):
     """1 / W sum_n w_n max_k (c_nk + H_nk - H_ny), with c_ny counted as 0.
 
     The slack of a row at its optimum. It is convex, piecewise linear, and no less than what the decision of the largest
-    score costs. It has no curvature, so that steps and learners work with its cutting planes.
+    score costs. It has no curvature, so that steps and learners work with its cutting planes. Where it is least depends
+    on which class is the best, not on how probable it is.
     """
 
-    @property
-    def traits(self) -> frozenset[str]:
-        return super().traits | {PLANES}
-
-    @property
-    def base(self) -> str:
-        return "structured hinge"
+    traits = frozenset({JOINT, PLANES})
+    base = "structured hinge"
 
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
         """Return 0: weights do not overflow."""
         return 0.0
-
-    def link(self, costs: CostFacts) -> Link | None:
-        """Return None: where it is least depends on which class is the best, not on how probable it is."""
-        return None
 
     # -- row kernels ---------------------------------------------------------------------------------------------
     def gradients(

@@ -85,6 +85,7 @@ class CodedTrees(NamedTuple):
         n_top = find_tops(*map(read_only, (left, leaf, column, bin_, roots)), tops, top, ends)
         narrow = len(features) <= 1 << NARROW_BITS
         bits = NARROW_BITS if narrow else WIDE_BITS
+        # A word holds a node's left child, its feature's column and its bin.
         nodes = left.astype(np.int64) << bits
         nodes |= column
         nodes <<= NODE_BIN_BITS
@@ -200,6 +201,7 @@ def _values(vectors: FloatArray | RoundedVectors, n_trees: int) -> tuple[np.ndar
     return padded, unit
 
 
+# -- stumps ------------------------------------------------------------------------------------------------------------
 GRID = 2.0**32  # vectors that are multiples of 1 / GRID,
 EXACT_SUM = 2.0**20  # whose absolute values sum to less than this, have sums that are exact in any order
 
@@ -235,6 +237,7 @@ class StepTables(NamedTuple):
         if not np.array_equal(on_grid(all_), all_) or not np.abs(all_).sum() < EXACT_SUM:
             return None
         feature, threshold = packed.feature.astype(np.int64), packed.threshold
+        # A stump is a step: sums of steps are a table, exact as all entries are multiples of 1 / `GRID`.
         rise = 2.0 * above[:, None] * vectors  # what crossing the threshold adds
         order = np.lexsort((threshold, feature))
         j, t = feature[order], threshold[order]  # which may be -inf more than once: no differences

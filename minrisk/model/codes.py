@@ -97,6 +97,7 @@ def _dense(n_classes: int, seed: int) -> FloatArray:
 def _drawn(n_classes: int, n_bits: int, rng: np.random.Generator) -> FloatArray:
     """Return bits of which none is the same for all classes (K, L)."""
     words: FloatArray = np.asarray(2.0 * rng.integers(0, 2, (n_classes, n_bits)) - 1.0, dtype=np.float64)
+    # A bit that is the same for all classes asks nothing, and is drawn again.
     while len(alike := np.flatnonzero(np.abs(words.sum(axis=0)) == n_classes)):
         words[:, alike] = 2.0 * rng.integers(0, 2, (n_classes, len(alike))) - 1.0
     return words
@@ -109,6 +110,7 @@ def nearest_distance(words: FloatArray) -> int:
     return int(different[~np.eye(K, dtype=bool)].min())
 
 
+# -- codebooks ---------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class Codebook:
     """A linear map from G numbers that are boosted to the scores of K classes.

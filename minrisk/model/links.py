@@ -76,6 +76,7 @@ def _below_zero(link: Link, scores: FloatArray, temperature: float) -> FloatArra
     return np.asarray(log_p - log_p.max(axis=1, keepdims=True))
 
 
+# -- decisions ---------------------------------------------------------------------------------------------------------
 LINK_KERNELS = {"sigmoid2": (links.SIGMOID, 2.0), "softmax": (links.SOFTMAX, 1.0), "softmax2": (links.SOFTMAX, 2.0)}
 
 

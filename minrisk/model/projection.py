@@ -88,6 +88,7 @@ class Projection:
         return out
 
 
+# -- smooth scores -----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class SmoothScores:
     """Scores sum_c exp(-width |z - z_c|^2) a_c of standardised features z.

@@ -212,6 +212,7 @@ def pack_similarities(learners: Sequence[Similarity]) -> PackedSimilarities:
     )
 
 
+# -- regressors of scikit-learn ----------------------------------------------------------------------------------------
 DENSE_ROWS = 64  # of a dense block, fewer of which are too wide to be worth making
 
 

@@ -235,6 +235,7 @@ def pack_trees(trees: Sequence[Tree]) -> PackedTrees:
     )
 
 
+# -- the order of nodes ------------------------------------------------------------------------------------------------
 CHECKED_NODES = 1 << 14  # at a time: what is computed of them is small beside a model
 
 
@@ -360,6 +361,7 @@ def _level_order(packed: PackedTrees) -> tuple[IntArray, IntArray]:
     left, is_leaf, n_trees = packed.counted("left"), packed.is_leaf, len(packed)
     level, owner = packed.offsets[:-1], np.arange(n_trees)
     levels, counts = list[IntArray](), list[IntArray]()
+    # A level of all trees at a time: as many passes as the deepest tree has levels.
     while len(level):
         levels.append(level)
         counts.append(np.bincount(owner, minlength=n_trees))
@@ -377,6 +379,7 @@ def _level_order(packed: PackedTrees) -> tuple[IntArray, IntArray]:
 
 def _first_use(named: IntArray) -> tuple[IntArray, IntArray]:
     """Return numbers in the order of their first occurrence, and what they stand for."""
+    # Mostly each leaf has a vector of its own, and there is nothing to sort.
     if np.bincount(named).max(initial=0) <= 1:
         return np.arange(len(named)), named
     _, first, inverse = np.unique(named, return_index=True, return_inverse=True)

@@ -52,6 +52,7 @@ def kept_share(edge: float) -> float:
     return math.sqrt((1.0 - edge) * (1.0 + edge))
 
 
+# -- closed forms ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class ClosedFormStep(StepSolver):
     """a_k = atanh(E_k / (T_k + 2 ridge_k)) for f in {-1, +1}.
@@ -102,6 +103,7 @@ def value_after(edge: FloatArray, mass: FloatArray, vector: FloatArray) -> float
     return float(np.sum(mass * np.cosh(vector) - edge * np.sinh(vector)))
 
 
+# -- Newton's method ---------------------------------------------------------------------------------------------------
 BISECTION_TOLERANCE = 1e-12  # of a vector's entry, relative (or absolute below 1): where a bisection ends
 LAST_STEP = 1e-7  # of Newton's: its error is about the square, as no third derivative exceeds the second
 NEWTON_ITERATIONS = 60  # bisection alone needs 45 for the tolerance
@@ -133,6 +135,7 @@ class NewtonStep(StepSolver):
             ridge_slope, ridge_curvature = loss.phantom(vector)
             slope = own_slope + problem.ridge * ridge_slope
             curvature = own_curvature + problem.ridge * ridge_curvature
+            # The loss is convex in each entry, so that the sign of the slope says on which side the root is.
             low = np.where(slope < 0, vector, low)
             high = np.where(slope > 0, vector, high)
             size = terms[0] + problem.ridge * ridge_curvature if terms else None

@@ -108,6 +108,7 @@ class Bundle:
             self.edges, self.offsets = np.vstack([self.edges, plane.edges]), np.append(self.offsets, plane.offset)
             self.shares = np.append(self.shares, 0.0)
             value = penalty + plane.value
+            # A serious step moves the best point; a null step only adds its plane.
             if value <= self.value - SERIOUS * promised:
                 factor = LOOSER if value <= self.value - GOOD * promised else 1.0
                 self.best, self.value = point, value
@@ -142,6 +143,7 @@ class Bundle:
             falls = change < 0.0
             reach = self.shares[part][falls] / -change[falls]
             step = min(1.0, float(reach.min(initial=1.0)))
+            # The first share that falls to 0 ends a Newton step, which is halved until the dual rises enough.
             gain, whole, ahead = float((lack[part] - lack[part[-1]]) @ change), step, dual
             while True:
                 shares = self.shares.copy()

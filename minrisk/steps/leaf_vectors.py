@@ -95,6 +95,7 @@ class CodewordStep(StepSolver):
         S, V = problem.rows.leaf_sums()[0], self.codewords
         size = float(np.abs(V).max(initial=0.0))
         falls = S @ V.T
+        # Answers that are equally good to rounding are one: the first of them is taken.
         nearly = falls.max(axis=1, keepdims=True) - TIE * size * S.sum(axis=1, keepdims=True)
         answers = np.argmax(falls >= nearly, axis=1)
         if size == 0.0:

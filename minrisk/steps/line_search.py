@@ -59,6 +59,7 @@ class CodewordSearch(StepSolver):
         rows = problem.rows
         assert are_directed(rows)  # as required
         falls = np.sum(rows.leaf_sums()[0][:, None, :] * self.codewords, axis=2)
+        # Codewords that are equally good to rounding are one: the first of them is taken.
         nearly = falls.max(axis=1, keepdims=True) - TIE * np.abs(falls).max(axis=1, keepdims=True)
         vectors = self.codewords[np.argmax(falls >= nearly, axis=1)]
         rows.steer_leaves(vectors, problem.value)

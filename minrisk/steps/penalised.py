@@ -37,6 +37,7 @@ from minrisk.rows.row_losses import PairRowLoss
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem, StepSolver
 
 
+# -- bounds of objectives ----------------------------------------------------------------------------------------------
 class Bounds(NamedTuple):
     """What an objective is at least, `value`, and what it is at W."""
 
@@ -105,6 +106,7 @@ def _ordered(value: float, bound: float) -> Bounds:
     return Bounds(min(value, bound), bound)
 
 
+# -- pairwise losses ---------------------------------------------------------------------------------------------------
 Function = Callable[[FloatArray], tuple[float, FloatArray]]
 
 
@@ -334,6 +336,7 @@ def _minimise(
     return np.asarray(found, dtype=np.float64), np.asarray(told["grad"]), int(told["nit"])
 
 
+# -- under a bound -----------------------------------------------------------------------------------------------------
 PROJECTED_STEPS = 20  # for each iteration that L-BFGS-B would have: they are that much shorter
 MEMORY = 10  # values that the next one has to be below the largest of (the authors')
 SUFFICIENT = 1e-4  # share of the fall that the slope promises (the authors')
@@ -414,6 +417,7 @@ def projected_descent(function: Function, start: FloatArray, bound: float, most:
             break
         direction = onto_bound(x - step * slope, bound) - x
         promised, share = float(np.sum(slope * direction)), 1.0
+        # A nonmonotone search: the value need only be below the largest of the last ones (SPG2).
         while True:
             following = x + share * direction
             new, new_slope = function(following)
@@ -423,6 +427,7 @@ def projected_descent(function: Function, start: FloatArray, bound: float, most:
             share = min(max(guess, 0.1 * share), 0.5 * share)
         if share < SHORTEST:
             break
+        # The next step is the spectral one: the inverse of the curvature along this change.
         change, turn = following - x, new_slope - slope
         bend = float(np.sum(change * turn))
         length = float(np.sum(change * change)) / bend if bend > 0.0 else SPECTRAL_STEP[1]
@@ -434,6 +439,7 @@ def projected_descent(function: Function, start: FloatArray, bound: float, most:
     return best
 
 
+# -- penalties on norms ------------------------------------------------------------------------------------------------
 ORDERS = {"l2": 2.0, "linf": math.inf}  # of |w|, as NumPy counts norms,
 DUAL_ORDERS = {"l2": 2.0, "linf": 1.0}  # and of slopes: while they are no longer than nu W, a vector of 0 stays 0
 LARGEST_CURVATURE = 0.5  # of the log-loss of weight 1 along any direction of unit length: diag(p) - p p' has no more
@@ -469,8 +475,10 @@ class MixedNormStep(StepSolver):
         start = rows.start_vectors()
         slope = rows.total_slopes(loss, start)[1]  # type: ignore[arg-type]  # as required
         moved, j = start.copy(), same_learner(slope)
+        # Forward: the vector of the new learner, or of the earlier one that answers alike.
         moved[j] = self.shrunk(start[j : j + 1], slope[j : j + 1], curvature, price)[0]
         alive = np.flatnonzero(moved.any(axis=1))
+        # Backward: all vectors that are not 0 at once, which have that many times the curvature.
         if len(alive):
             slope = rows.total_slopes(loss, moved)[1]  # type: ignore[arg-type]
             moved[alive] = self.shrunk(moved[alive], slope[alive], len(alive) * curvature, price)
