@@ -89,11 +89,11 @@ class MostViolatedTrees(SignTrees):
         return FittedLearners((tree.credited(self.thresholds, problem.fall(step)),), step)
 
 
+# -- cutting planes ----------------------------------------------------------------------------------------------------
 SAME_EDGE = 1e-12  # edges that differ by a smaller share are of learners that answer alike
 MOST_SEARCHES = 30  # of a round: where a learner that is there is the best, the shares are not those of the least value
 
 
-# -- cutting planes ----------------------------------------------------------------------------------------------------
 class Sought(NamedTuple):
     """Holds what is known of the vectors that a round begins with."""
 
@@ -115,7 +115,7 @@ class DualTrees(MostViolatedTrees):
         """Find shares of planes, the learner, and the step that goes on with both."""
         sought = self._sought(round_)
         if sought is not None and sought.gap <= self.tolerance and len(round_.features) < round_.rows.n_features:
-            sought = self._sought(_of_all_features(round_))
+            sought = self._sought(round_._replace(features=np.arange(round_.rows.n_features)))
         if sought is None or sought.found is None or sought.gap <= self.tolerance:
             return None
         problem = round_.problem._replace(bundle=sought.bundle)
@@ -130,7 +130,7 @@ class DualTrees(MostViolatedTrees):
         return objective * (1.0 - sought.gap), objective
 
     def _sought(self, round_: Round) -> Sought | None:
-        """Return planes until they end the rounds, or ask for a new learner; None where no mistake costs anything.
+        """Seek planes until they end the rounds, or ask for a new learner; None where no mistake costs anything.
 
         The gap is of the vectors before: a better point that planes have found is not in the model until `solve`.
         """
@@ -149,10 +149,6 @@ class DualTrees(MostViolatedTrees):
             if done or is_new or bundle.gap(bundle.value, edge) <= self.tolerance:
                 break
         return Sought(bundle, found, bundle.gap(bundle.first_value, edge))
-
-
-def _of_all_features(round_: Round) -> Round:
-    return round_._replace(features=np.arange(round_.rows.n_features))
 
 
 # -- norms -------------------------------------------------------------------------------------------------------------
