@@ -1,4 +1,4 @@
-"""The base of algorithms that are one run of the loop: a paper's file subclasses it and says its recipe."""
+"""Train in one run of the loop: the base of methods, each of which says its recipe."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NOT_ELSEWHERE = "{name} looks at all values of all rows: it takes no Dask collec
 
 
 class Certificate(NamedTuple):
-    """It is proven that `value` is at most `bound`; what lies between them is what may be left.
+    """Prove that `value` is at most `bound`; what lies between them is what may be left.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class TrainingData(NamedTuple):
 
 
 class BoostedRounds(NamedTuple):
-    """What the rounds so far have built, and what was seen of them."""
+    """Hold what the rounds so far have built, and what was seen of them."""
 
     data: TrainingData
     progress: Progress

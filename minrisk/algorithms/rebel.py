@@ -44,7 +44,7 @@ SIGN_SMOOTHING = 1e-3  # of responses -1 and +1, as a share of what can be lost:
 
 
 class Constant(NamedTuple):
-    """How the constant term is found."""
+    """Accept True, False or the third way to find the constant term."""
 
     def accepts(self, value: Any) -> bool:
         """Return whether it is a truth value or the name of the third way."""

@@ -1,4 +1,4 @@
-"""What a family of weak learners is, and the problem of one round."""
+"""Families of weak learners, and the problem of one round."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_ANSWER = CONSTANT._replace(value=np.zeros(1))  # keeps the place of a learner
 
 
 class Round(NamedTuple):
-    """What a family gets to see: the rows, this round's features, and how the vector of a response is solved for."""
+    """Hold what a family gets to see: the rows, the features of the round, and how vectors are solved for."""
 
     rows: Rows
     problem: StepProblem

@@ -1,4 +1,4 @@
-"""What a loss offers, and the facts that steps and learners may rely on."""
+"""Interfaces of losses, the facts that steps and learners may rely on, and losses of differences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from minrisk.rows.row_losses import JOINT as JOINT
 from minrisk.rows.row_losses import SEPARABLE as SEPARABLE
 from minrisk.rows.row_losses import SERIES as SERIES
 from minrisk.rows.row_losses import SOFTMAX_EDGES as SOFTMAX_EDGES
-from minrisk.rows.row_losses import ChainRowLoss, Gradients, JointRowLoss, LossBeforeRounds, SeparableRowLoss
+from minrisk.rows.row_losses import ChainRowLoss, Gradients, JointRowLoss, LossBeforeRounds
 
 SIGNS = "signs"  # a learner that answers -1 or +1
 STUMPS = "stumps"  # a learner with one split
@@ -33,7 +33,7 @@ def no_lines() -> FloatArray:
 
 
 class Surrogate(Gradients, Protocol):
-    """What any cost-sensitive surrogate offers.
+    """The interface of cost-sensitive surrogates.
 
     Conventions: `scores` (n, D) float64; the row kernels work on rows start..stop and write edge = -dL/dscores and
     mass (n, D), both without the factor 1/(2 W) of the mean and times exp(-log_scale). A loss may be asked for the rest
@@ -43,7 +43,8 @@ class Surrogate(Gradients, Protocol):
     Attributes
     ----------
     traits : frozenset of str
-        Facts that others may rely on: `SEPARABLE` or `JOINT`, and `EXPONENTIAL`.
+        Facts that others may rely on: `SEPARABLE` (a sum over outputs: steps and signs of one output do not change
+        another's loss) or `JOINT`, and `EXPONENTIAL` (edges and masses say all of it).
     gain : int
         Which drop a stump search maximises (`minrisk._kernels.split`).
     base : str
@@ -74,10 +75,6 @@ class Surrogate(Gradients, Protocol):
         """Return the link from scores to probabilities, where the minimiser of the expected loss determines them."""
 
 
-class SeparableLoss(Surrogate, SeparableRowLoss, Protocol):
-    """A sum over outputs, with the trait `SEPARABLE`: steps and signs of one output do not change another's loss."""
-
-
 class JointLoss(Surrogate, JointRowLoss, Protocol):
     """A loss of the differences of a row's scores, with the trait `JOINT`."""
 
@@ -86,7 +83,7 @@ class JointLoss(Surrogate, JointRowLoss, Protocol):
 
 
 class Differences(ABC):
-    """What losses of the differences of a row's scores have in common."""
+    """Compare the scores of a row with that of its true class: the base of such losses."""
 
     gain = QUADRATIC_GAIN  # E^2 / (2 M): one Newton step
 
@@ -263,8 +260,4 @@ class ChainLoss(ChainRowLoss, LossBeforeRounds, Protocol):
     def link(self, costs: CostFacts) -> Link | None: ...
 
 
-class ExponentialLoss(Surrogate, Protocol):
-    """A sum of exponentials of one score each, with the trait `EXPONENTIAL`: edges and masses say all of it."""
-
-
-Loss = SeparableLoss | JointLoss | ChainLoss | ExponentialLoss
+Loss = Surrogate | ChainLoss

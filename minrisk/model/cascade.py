@@ -47,7 +47,7 @@ def no_leads(n_stages: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class Cascade:
-    """What left-out rows say of decisions after some of the rounds.
+    """Hold what out-of-fold rows say of decisions after some of the rounds.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Cascade:
 
 
 class DecisionRule(NamedTuple):
-    """How scores (K,) decide: by the least expected of costs (K, D) where they give probabilities, else the largest."""
+    """Decide by scores (K,): by the least expected of costs (K, D) where they give probabilities, else the largest."""
 
     link: Link | None
     temperature: float

@@ -1,4 +1,4 @@
-"""What a step is and what it may ask for."""
+"""Steps, and what they may ask for."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ from minrisk.steps.base import LARGEST_STEP, Step, StepProblem, StepSolver
 
 # -- bounds of objectives ----------------------------------------------------------------------------------------------
 class Bounds(NamedTuple):
-    """What an objective is at least, `value`, and what it is at W."""
+    """Hold what an objective is at least, `value`, and what it is at W, `bound`."""
 
     value: float
     bound: float
