@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.validation import Depth, Number, Rule, n_drawn
+from minrisk.estimator.parameters import Depth, Number, Rule, n_drawn
 
 
 class GuessAverseTreesClassifier(RecipeClassifier):

@@ -37,13 +37,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier, TrainingData
-from minrisk.validation import Choice, Depth, Number, Rule, SmoothFunction
+from minrisk.estimator.parameters import Choice, Depth, Number, Rule, SmoothFunction
 
 if TYPE_CHECKING:
     from minrisk.learners.directed import Regression
@@ -56,7 +56,7 @@ GAMMA_PHI = "gamma-phi"  # name of the loss that has parameters
 RIDGE = 1e-6  # of trees: where rows are decided surely and wrongly, hardly any curvature is left to divide by
 
 
-class Regressor(NamedTuple):
+class Regressor(Rule):
     """Something with `fit` and `predict`, or nothing."""
 
     def accepts(self, value: Any) -> bool:

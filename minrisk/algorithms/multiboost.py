@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.algorithms.pairwise import CORRECTIVE_RULES, PAIRWISE_RULES, PairwiseClassifier
-from minrisk.validation import Choice, Number, Rule
+from minrisk.estimator.parameters import Choice, Number, Rule
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier, TrainingData
-from minrisk.validation import Choice, Depth, Flag, Number, Rule, n_drawn
+from minrisk.estimator.parameters import Choice, Depth, Flag, Number, Rule, n_drawn
 
 if TYPE_CHECKING:
     from minrisk.boosting.loop import Recipe

@@ -34,20 +34,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.validation import Choice, Depth, Number, Rule
+from minrisk.estimator.parameters import Choice, Depth, Number, Rule
 
 if TYPE_CHECKING:
     from minrisk.learners.separators import Separators
     from minrisk.rows.costs import CostFacts
 
 
-class SetsOfClasses(NamedTuple):
+class SetsOfClasses(Rule):
     """The name of a choice of sets of classes, or the sets."""
 
     def accepts(self, value: Any) -> bool:
@@ -69,7 +69,7 @@ class SetsOfClasses(NamedTuple):
         return "'singles', 'pairs' or a list of sets of classes, each a list of labels"
 
 
-class Classifier(NamedTuple):
+class Classifier(Rule):
     """Something with `fit` and `predict`, or nothing."""
 
     def accepts(self, value: Any) -> bool:

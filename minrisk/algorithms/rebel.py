@@ -26,12 +26,12 @@ smoothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
 from minrisk.algorithms.coupled import CoupledClassifier
-from minrisk.validation import Choice, Depth, Flag, Number, Rule, SmoothFunction, TargetLoss, loss_to_reach
+from minrisk.estimator.parameters import Choice, Depth, Flag, Number, Rule, SmoothFunction, TargetLoss, loss_to_reach
 
 if TYPE_CHECKING:
     from minrisk.learners.base import LearnerFamily
@@ -42,7 +42,7 @@ EACH_ROUND = "each round"
 SIGN_SMOOTHING = 1e-3  # of responses -1 and +1, as a share of what can be lost: docs/more/developers/design.md
 
 
-class Constant(NamedTuple):
+class Constant(Rule):
     """How the constant term is found."""
 
     def accepts(self, value: Any) -> bool:

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.pairwise import PAIRWISE_RULES, PairwiseClassifier
-from minrisk.validation import Choice, Number, Rule
+from minrisk.estimator.parameters import Choice, Number, Rule
 
 if TYPE_CHECKING:
     pass

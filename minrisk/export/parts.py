@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minrisk import _optional
 from minrisk._typing import FloatArray, Labels
+from minrisk._utils import packages as _optional
 from minrisk.costs import CostMatrix, as_cost
-from minrisk.fitted import check_fitted, decides_by_any_costs
+from minrisk.costs.labels import label_array
+from minrisk.estimator.decisions import decides_by_any_costs
+from minrisk.estimator.fitted import check_fitted
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.similarities import PackedSimilarities
 from minrisk.model.trees import PackedTrees
-from minrisk.validation import label_array
 
 if TYPE_CHECKING:
     from minrisk.data.categories import Categories

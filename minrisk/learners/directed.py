@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from minrisk._cached import cached_property
 from minrisk._typing import FloatArray
+from minrisk._utils import cached_property
 from minrisk.learners.base import NO_ANSWER, FittedLearners, Round
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import DIRECTED

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minrisk._cached import cached_property
 from minrisk._typing import FloatArray
+from minrisk._utils import cached_property
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import LEAVES, SOFTMAX_EDGES

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._cached import cached_property
 from minrisk._kernels.smooth import add_smooth, kernel_matrix
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray
+from minrisk._utils import cached_property
 from minrisk._workers import Workers
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.model.projection import BLOCK_VALUES

@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.baselines.base import BaselineClassifier
-from minrisk.validation import Choice, Number, Rule
+from minrisk.estimator.parameters import Choice, Number, Rule
 
 COLOURS = ("random-half", "max-cut")
 

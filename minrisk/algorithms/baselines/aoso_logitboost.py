@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.baselines.base import BaselineClassifier
-from minrisk.validation import Number, Rule
+from minrisk.estimator.parameters import Number, Rule
 
 
 class AOSOLogitBoostClassifier(BaselineClassifier):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.validation import Depth, Rule
+from minrisk.estimator.parameters import Depth, Rule
 
 
 class BaselineClassifier(RecipeClassifier):

@@ -32,8 +32,8 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.baselines.base import BaselineClassifier
+from minrisk.estimator.parameters import Choice, Rule
 from minrisk.rows.costs import CostFacts
-from minrisk.validation import Choice, Rule
 
 
 class GentleBoostClassifier(BaselineClassifier):

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
 from minrisk.algorithms.pairwise import CORRECTIVE_RULES
-from minrisk.validation import Choice, Number, Rule, n_drawn
+from minrisk.estimator.parameters import Choice, Number, Rule, n_drawn
 
 
 class GradBoostClassifier(RecipeClassifier):

@@ -29,11 +29,11 @@ from typing import Any, ClassVar
 
 from sklearn.exceptions import ConvergenceWarning
 
-from minrisk._callers import warn_caller
 from minrisk._typing import FloatArray
+from minrisk._utils import warn_caller
 from minrisk.algorithms.base import RecipeClassifier, TrainingData
 from minrisk.algorithms.pairwise import CORRECTIVE_RULES, check_decisions
-from minrisk.validation import Choice, Depth, Number, Rule, n_drawn
+from minrisk.estimator.parameters import Choice, Depth, Number, Rule, n_drawn
 
 UNFINISHED = (
     "{name} has made all of its {rounds} rounds, and {gap:.2g} of its objective may still be too much, where "
