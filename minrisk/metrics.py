@@ -43,8 +43,6 @@ from minrisk.costs.weights import as_weights
 from minrisk.data.label_cells import check_labels
 
 SAME_MEAN = 1e-14  # of a mean cost: two that differ by a smaller share are the same, to rounding
-# whole labels spanning fewer than this many numbers per sample are looked up in a table, not sorted
-_DENSE = 4
 IN_LABELS = "add them to labels"
 IN_DECISIONS = "add them to labels, or give costs that have a column for each decision that is no class"
 IN_COST = "add them to the cost (and to labels, if given)"  # what to do about labels that the costs do not know
@@ -450,7 +448,7 @@ def _class_costs(
         more = max(n_columns - n_rows, 0)
         implied = refer_texts(more) + (refer_numbers(more, truth.labels) if are_numbers(truth.labels) else ())
         given = tuple(label for label in occurring if label not in implied)
-        unclear = n_columns > n_rows and any(at < 0 for at in match_labels(given, truth.labels))
+        unclear = n_columns > n_rows and unmatched(given, truth.labels)
         if len(given) != n_rows or unclear:
             raise ValueError(
                 f"labels must be given for a cost without labels that has {n_rows} rows when the labels that "
@@ -511,23 +509,17 @@ def _occurring(truth: _Coded, decided: _Coded | None) -> Labels:
 
 
 def _coded(y: Any, name: str) -> _Coded:
-    """Return y as positions among its distinct labels, without sorting where that can be helped."""
+    """Return y as positions among its distinct labels."""
     values = column_or_1d(check_labels(y, name, any_kind=True))
     if len(values) == 0:
         raise ValueError(f"{name} must hold one sample or more, got none: pass the labels of the samples.")
     if values.dtype.kind == "f" and np.isfinite(values).all() and (np.abs(values) < np.float64(2**53)).all():
         whole = values.astype(np.int64)
         values = whole if (whole == values).all() else values
-    if values.dtype.kind in "iu":
-        low, high = int(values.min()), int(values.max())
-        if high - low < _DENSE * len(values) and high < 2**62:
-            shifted = values.astype(np.int64) - low
-            present = np.bincount(shifted) > 0
-            return _Coded((np.flatnonzero(present) + low).tolist(), (np.cumsum(present) - 1)[shifted])
-    if values.dtype.kind in "biuf":
+    if values.dtype.kind in "biufM":
         distinct, codes = np.unique(values, return_inverse=True)
-        return _Coded(distinct.tolist(), codes)
-    items = list(values) if values.dtype.kind == "M" else values.tolist()  # dates as `as_labels` has them
+        return _Coded(list(distinct) if values.dtype.kind == "M" else distinct.tolist(), codes)  # as `as_labels` does
+    items = values.tolist()
     position = {label: i for i, label in enumerate(dict.fromkeys(items))}
     return _Coded(list(position), np.fromiter(map(position.__getitem__, items), dtype=np.int64, count=len(items)))
 

@@ -28,7 +28,7 @@ _BELOW_ONE = re.compile(r"\s*[+-]?0+,")  # no comma between thousands follows a 
 
 
 class CostCells(NamedTuple):
-    """What a file of costs holds.
+    """Hold the labels and numbers of a file of costs.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ def _cells(
 
 
 class _Marks(NamedTuple):
-    """What commas and points in the numbers of a file mean."""
+    """Say what commas and points in the numbers of a file mean."""
 
     commas: bool  # decimal marks are commas
     groups: bool  # ... and points stand between thousands

@@ -38,7 +38,7 @@ Table = tuple[FloatArray, Labels | None, Labels | None]  # costs (K, D); labels 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class CostMatrix:
-    """What each decision costs for each true class: a checked and labelled table that cannot be changed.
+    """Hold what each decision costs for each true class, in a checked and labelled table that cannot be changed.
 
     ``values[i, j]`` is what it costs to decide j when the truth is i, for K true classes and D decisions.
     Tables of equal values and labels are equal, and have the same hash.

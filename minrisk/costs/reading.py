@@ -206,7 +206,8 @@ def stated_cost(cost: Any, classes: Any, labels: Any = (), decisions: Any = ()) 
     (0, 1)
     """
     if len(labels) > len(classes):
-        with suppress(ValueError):  # it need not say anything of the others
+        # Rows of weight 0 make no class, but a table without labels may have been written with theirs in mind.
+        with suppress(ValueError):
             cost = stated_cost(cost, labels)
     return aligned(cost, as_labels(classes), with_others=True, decisions=as_labels(decisions, "decisions"))
 
@@ -417,7 +418,7 @@ def is_per_row(cost: Any, n_samples: int, n_classes: int) -> bool:
     """
     if cost is None or isinstance(cost, (str, os.PathLike, Mapping, CostMatrix)):
         return False
-    if n_samples == n_classes:
+    if n_samples == n_classes:  # nobody can tell, and a table of classes is by far the more usual
         return False
     try:
         shape = np.shape(cost)
@@ -653,6 +654,7 @@ def is_per_row_and_class(cost: Any) -> bool:
 
 def _check_places(table: FloatArray, truth: IntArray, classes: Labels) -> None:
     """Refuse columns without labels where each class has one column that costs nothing, and not all their own."""
+    # As on the diagonal of a table, a right decision mostly is the only one that is free.
     seen = np.unique(truth)
     costly = np.zeros((len(classes), table.shape[1]), dtype=bool)
     np.logical_or.at(costly, truth, table != 0)

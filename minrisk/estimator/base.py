@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -45,11 +45,9 @@ if TYPE_CHECKING:
 
 LEAST_COST = 1e-300  # of which there is a logarithm
 INTERRUPTED_FIT = "fit was interrupted. The estimator is fitted with what was learnt until then: {n_rounds} round{s}."
-
-
 NO_LINK = (
-    "predict_proba is not available: {reason}. For probabilities train with cost=None, or wrap the estimator in "
-    "sklearn.calibration.CalibratedClassifierCV."
+    "predict_proba is not available: scores trained on general costs estimate risks, not probabilities. For "
+    "probabilities train with cost=None, or wrap the estimator in sklearn.calibration.CalibratedClassifierCV."
 )
 NO_PROBABILITIES = (
     "predict_proba is not available: the scores of {name} say nothing about probabilities, whatever the costs. Wrap "
@@ -57,16 +55,9 @@ NO_PROBABILITIES = (
 )
 
 
-class StatedCosts(NamedTuple):
-    """What costs per row say about rows of these classes."""
-
-    classes: Labels
-    labels: Labels
-    cost: Any  # of the constructor
-
-    def __call__(self, cost: Any, codes: IntArray) -> FloatArray:
-        """Return the costs of rows of these classes, (n, D)."""
-        return CostsPerRow.of(cost).table_of_counted(codes, *self)[0]
+def _table_of_rows(classes: Labels, labels: Labels, stated: Any, cost: Any, codes: IntArray) -> FloatArray:
+    """Return the costs of rows of these classes, (n, D), for pieces of rows that are elsewhere."""
+    return CostsPerRow.of(cost).table_of_counted(codes, classes, labels, stated)[0]
 
 
 class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -191,6 +182,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
                 trained._close_checkpoint(not stop.interrupted and isinstance(checkpoint, str | os.PathLike))
             for name in ("_group", "_checkpoint"):  # of this fit only
                 trained.__dict__.pop(name, None)
+            # In one assignment, so that a thread that predicts meanwhile sees one fit or the other.
             self.__dict__ = {**trained.__dict__, **given}
             if tasks is not None:
                 tasks.end()
@@ -314,16 +306,19 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         from minrisk.rows.remote.placed import ClassFactors, CountedRows
 
         n_labels = len(rows.labels)
+        # One row for each label stands for all: which labels have rows of some weight is all that is asked here.
         every = CodedLabels(rows.labels, np.arange(n_labels))
         codes, labels = self._encode(every, rows.counted.astype(np.float64), False)
-        none, stated = np.empty(0, dtype=np.int32), None
+        none = np.empty(0, dtype=np.int32)
+        stated: Callable[[Any, IntArray], FloatArray] | None = None
         if rows.cost_example is None:
             table = self._resolve_matrix(cost, codes, labels)
             costs = RowCosts(table.table, none, np.empty(0), none, table.unit, table.least)
         else:
-            stated = StatedCosts(self.classes_, labels, self.cost)
+            named = self.classes_, labels, self.cost
+            stated = partial(_table_of_rows, *named)
             no_codes = np.empty(0, dtype=np.int64)
-            self._decide_per_row(CostsPerRow.of(rows.cost_example).table_of_counted(no_codes, *stated)[1])
+            self._decide_per_row(CostsPerRow.of(rows.cost_example).table_of_counted(no_codes, *named)[1])
             costs = RowCosts(np.empty((0, len(self.decisions_))), none, np.empty(0), none)
         self._seed = self._draw_seed()
         driver = rows.driver(effective_n_jobs(self.n_jobs))
@@ -354,6 +349,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
 
         weight = self._weights(sample_weight, X)
         codes, labels = self._encode(y, weight, goes_on)
+        # Costs and decisions are set anew below, and compared with those of the rounds so far.
         before = vars(self).copy()
         costs = self._resolve_cost(cost, codes, labels, weight)
         if goes_on:
@@ -581,9 +577,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         if (model is None and not self._gives_probabilities()) or (model is not None and model.link is None):
             if self.cost is None and not self._gives_probabilities():
                 raise AttributeError(NO_PROBABILITIES.format(name=type(self).__name__))
-            raise AttributeError(
-                NO_LINK.format(reason="scores trained on general costs estimate risks, not probabilities")
-            )
+            raise AttributeError(NO_LINK)
 
     def _gives_probabilities(self) -> bool:
         """Return whether a fit with these parameters may have a link."""

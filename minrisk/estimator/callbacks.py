@@ -13,11 +13,11 @@ from typing import Any, Self
 
 
 class _NoCallbacks:
-    """In the place of the base that has `set_callbacks`."""
+    """Stand in the place of the base that has `set_callbacks`."""
 
 
 class _Callbacks:
-    """What `sklearn.callback.CallbackSupportMixin` has, imported when it is asked for."""
+    """Stand for `sklearn.callback.CallbackSupportMixin`, which is imported when it is asked for."""
 
     def set_callbacks(self, *callbacks: Any) -> Self:
         """Set callbacks of scikit-learn, such as `sklearn.callback.ProgressBar`, in place of those set before.

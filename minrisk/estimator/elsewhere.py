@@ -32,7 +32,7 @@ KEPT = ("n_features_in_", "feature_names_in_", "_column_names")  # what an estim
 
 
 class PartFacts(NamedTuple):
-    """What is said of a partition."""
+    """Hold what is said of a partition."""
 
     seal: Seal
     n_counted: int  # of some weight

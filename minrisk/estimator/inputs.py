@@ -141,7 +141,7 @@ def _chunk_weights(given: Any, n_rows: int, number: int) -> Any:
 
 
 class Inputs:
-    """Of an estimator: the part that looks at what it is given."""
+    """Look at what an estimator is given: parameters, columns, labels and weights."""
 
     _categories: Categories
     _column_names: tuple[Any, ...] | None = None  # of a table, as it had them

@@ -21,7 +21,7 @@ ALL_FEATURES = 1 << 53  # more than any X has: larger numbers need not become fl
 
 
 class Rule:
-    """What a value may be. Its str() completes the sentence "... must be"."""
+    """Say what a value may be. Its str() completes the sentence "... must be"."""
 
     says = ""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minrisk._typing import FloatArray, Labels
-from minrisk._utils import packages as _optional
+from minrisk._utils import packages
 from minrisk.costs import CostMatrix, as_cost
 from minrisk.costs.labels import label_array
 from minrisk.estimator.decisions import decides_by_any_costs
@@ -231,7 +231,7 @@ def trees_of(parts: ModelParts) -> LeafTrees:
 
 def library(name: str, extra: str) -> Any:
     """Import an optional library, or say how to get it."""
-    return _optional.library(name, extra, "This export needs")
+    return packages.library(name, extra, "This export needs")
 
 
 def described(labels: Labels, to_text: Callable[[Any], Any] = str) -> list[Any]:
