@@ -224,6 +224,11 @@ def refer_labels(count: int, classes: Sequence[Any]) -> Labels:
     return refer_numbers(count, classes) if are_numbers(classes) else refer_texts(count)
 
 
+def default_decisions(classes: Labels, count: int) -> Labels:
+    """Return the names of ``count`` decisions without labels: the classes, then those that are no class."""
+    return as_labels(classes + refer_labels(count - len(classes), classes), "the decisions (classes, then refer)")
+
+
 def refer_texts(count: int) -> Labels:
     """Return "refer", or "refer_1", "refer_2", ... where there are several."""
     return ("refer",) if count == 1 else tuple(f"refer_{i}" for i in range(1, count + 1))

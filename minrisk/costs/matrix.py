@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,16 +13,17 @@ import numpy.typing as npt
 
 from minrisk._typing import FloatArray
 from minrisk._utils import cached_property, warn_caller
+from minrisk._utils.packages import library
 from minrisk._utils.text import printable
 from minrisk.costs.files import cost_cells, read_file
 from minrisk.costs.labels import (
     Labels,
     as_labels,
+    default_decisions,
     label_text,
     listed,
     match_labels,
     named_beside,
-    refer_labels,
     unmatched,
 )
 from minrisk.costs.units import avoidable
@@ -211,10 +211,7 @@ class CostMatrix:
         >>> float(frame.loc["ill", "healthy"])
         5.0
         """
-        try:
-            pandas = importlib.import_module("pandas")
-        except ImportError:
-            raise ImportError("A DataFrame needs pandas, which cannot be imported: pip install pandas.") from None
+        pandas = library("pandas", "cli", "A DataFrame needs")
         names = range(self.shape[0]) if self.classes is None else list(self.classes)
         index = pandas.Index(names, name="true")
         columns = None if self.decisions is None else pandas.Index(list(self.decisions))
@@ -440,7 +437,7 @@ def _labels_of_bare(shape: tuple[int, ...], classes: Any, decisions: Any) -> tup
     rows = _fitting(classes, n_classes, "classes", "row")
     if decisions is not None:
         return rows, _fitting(decisions, n_decisions, "decisions", "column")
-    return rows, as_labels(rows + refer_labels(n_decisions - n_classes, rows), "the decisions (classes, then refer)")
+    return rows, default_decisions(rows, n_decisions)
 
 
 def _fitting(labels: Any, count: int, what: str, line: str) -> Labels:

@@ -20,11 +20,11 @@ from minrisk.costs.labels import (
     Labels,
     are_numbers,
     as_labels,
+    default_decisions,
     label_text,
     listed,
     match_labels,
     named_beside,
-    refer_labels,
     unmatched,
     written_numbers,
 )
@@ -592,8 +592,7 @@ class CostsPerRow(NamedTuple):
                     f"more for the classes {listed(classes)}, got shape {table.shape}; give the missing columns, "
                     f"or a DataFrame with labels."
                 )
-            others = refer_labels(table.shape[1] - len(classes), classes)
-            decisions = as_labels(classes + others, "the decisions (classes, then refer)")
+            decisions = default_decisions(classes, table.shape[1])
             if truth is not None:
                 _check_places(table, truth, classes)
         if len(decisions) < 2:

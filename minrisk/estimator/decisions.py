@@ -9,7 +9,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, Labels
 from minrisk.costs import CostMatrix, as_cost, is_per_row
-from minrisk.costs.labels import as_labels, label_array, listed, match_labels
+from minrisk.costs.labels import as_labels, default_decisions, label_array, listed, match_labels
 from minrisk.costs.matrix import column_names, is_frame
 from minrisk.costs.reading import CostsPerRow, aligned, is_of_samples, is_per_row_and_class
 from minrisk.estimator.base import BoostedClassifier
@@ -69,7 +69,7 @@ def apply_costs(probabilities: Any, classes: Any, cost: Any) -> Labels:
     known = np.asarray(classes)
     if is_per_row_and_class(cost):
         matrices = CostsPerRow.of(cost).matrices(len(p), labels, len(labels))
-        decisions = as_cost(np.ones(matrices.shape[1:]), labels, allow_diagonal=True).decisions
+        decisions: tuple[Any, ...] | None = default_decisions(labels, matrices.shape[2])
         expected = np.einsum("ij,ijk->ik", p, matrices)
     else:
         matrix = as_cost(cost, labels)
@@ -149,11 +149,11 @@ def _costs_of_each(model: BoostedClassifier, rows: CostsPerRow, n: int) -> Decis
     """Return costs with a matrix for each row."""
     own = as_labels(model.classes_)
     classes = rows.classes(own, model._names())
-    matrices = rows.matrices(n, classes, len(model.decisions_), "leave these out")
+    n_decisions = len(model.decisions_) if classes == own else len(classes)
+    matrices = rows.matrices(n, classes, n_decisions, "leave these out")
     if classes == own and matrices.shape[2] == len(model.decisions_):
         return DecisionCosts(matrices, model.decisions_, None)
-    names = as_cost(np.ones(matrices.shape[1:]), classes, allow_diagonal=True).decisions
-    assert names is not None
+    names = default_decisions(classes, matrices.shape[2])
     places = match_labels(own, classes)
     columns = [*places, *range(len(classes), len(names))]
     decisions = label_array([names[j] for j in columns], model.classes_)
