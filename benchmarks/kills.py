@@ -21,8 +21,9 @@ import numpy as np
 
 import minrisk
 from benchmarks.common import load, parser, save, show
-from minrisk import Chunks, MinRiskClassifier, MultiBoostClassifier, REBELClassifier, elsewhere
+from minrisk import Chunks, MinRiskClassifier, MultiBoostClassifier, REBELClassifier
 from minrisk.boosting import checkpoint
+from minrisk.estimator import elsewhere
 
 KILLS, QUICK_KILLS = 200, 6
 DASK = "flagship, Dask"

@@ -62,8 +62,8 @@ def setup(app: Any) -> dict[str, bool]:
     """Connect all of it."""
     app.connect("autodoc-process-docstring", keep_initials, priority=100)  # before numpydoc
     app.connect("builder-inited", write_commands, priority=100)
-    from minrisk.probabilities import Probabilities
+    from minrisk.estimator import BoostedClassifier
 
     for name in CALLED:
-        setattr(Probabilities, name, CalledProperty(vars(Probabilities)[name].fget))
+        setattr(BoostedClassifier, name, CalledProperty(vars(BoostedClassifier)[name].fget))
     return {"parallel_read_safe": True}

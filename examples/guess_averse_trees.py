@@ -27,7 +27,7 @@ from typing import Any
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
 from minrisk.algorithms.parameters import BinParameters, StepParameters, algorithm, parameter
-from minrisk.validation import Depth, Number
+from minrisk.estimator.parameters import Depth, Number
 
 
 @algorithm

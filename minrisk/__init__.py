@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier as LocalizedSimilaritiesClassifier
     from minrisk.algorithms.stagewise import StagewiseMCBoostClassifier as StagewiseMCBoostClassifier
     from minrisk.algorithms.structboost import StructBoostClassifier as StructBoostClassifier
-    from minrisk.applying import apply_costs as apply_costs
     from minrisk.compaction import compact as compact
     from minrisk.comparison import compare as compare
     from minrisk.costs import CostMatrix as CostMatrix
     from minrisk.data.chunks import Chunks as Chunks
     from minrisk.data.column_report import DataWarning as DataWarning
+    from minrisk.estimator.decisions import apply_costs as apply_costs
     from minrisk.io.model_file import ModelFileError as ModelFileError
     from minrisk.io.model_file import load as load
     from minrisk.io.model_file import save as save
@@ -57,7 +57,7 @@ _PUBLIC = {
     "StructBoostClassifier": "minrisk.algorithms.structboost",
     "Chunks": "minrisk.data.chunks",
     "DataWarning": "minrisk.data.column_report",
-    "apply_costs": "minrisk.applying",
+    "apply_costs": "minrisk.estimator.decisions",
     "compact": "minrisk.compaction",
     "compare": "minrisk.comparison",
     "CostMatrix": "minrisk.costs",

@@ -14,7 +14,7 @@ from threading import RLock, get_ident
 from types import TracebackType
 from typing import Any, TypeVar
 
-from minrisk._cached import cached_property
+from minrisk._utils import cached_property
 
 MOST_THREADS = 256  # no machine has more to give; rows are divided among so many at most
 

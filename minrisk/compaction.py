@@ -9,7 +9,7 @@ from os import PathLike
 import numpy as np
 
 from minrisk.algorithms.min_risk import MinRiskClassifier, check_excess
-from minrisk.fitted import check_fitted
+from minrisk.estimator.fitted import check_fitted
 
 
 def compact(model: MinRiskClassifier, max_excess: float = 0.005) -> MinRiskClassifier:

@@ -216,7 +216,7 @@ SHOWN_METHOD, METHOD_BY_ROUND = METHODS[-1].name, METHODS[-2].name  # the models
 
 def _cheapest(model: Any, X: Any, cost: CostMatrix) -> Labels:
     """The decisions of least expected cost under the model's probabilities, (n,): digits and "clerk"."""
-    from minrisk.applying import apply_costs
+    from minrisk.estimator.decisions import apply_costs
 
     return apply_costs(model.predict_proba(X), model.classes_, cost)
 

@@ -8,17 +8,44 @@ may occur in ``y_pred``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import check_consistent_length, column_or_1d
 
-from minrisk._optional import pandas
 from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, IntArray
-from minrisk.costs.samples import Samples, as_samples
+from minrisk._utils.packages import pandas
+from minrisk.costs.labels import (
+    Labels,
+    are_numbers,
+    as_labels,
+    listed,
+    match_decisions,
+    match_labels,
+    refer_numbers,
+    refer_rank,
+    refer_texts,
+    unmatched,
+)
+from minrisk.costs.matrix import CostMatrix, as_numbers, is_frame, is_labelled
+from minrisk.costs.reading import (
+    NAME_THE_COLUMNS,
+    CostsPerRow,
+    as_cost,
+    check_row_count,
+    check_sample_order,
+    costs_per_row,
+    stated_cost,
+)
 from minrisk.costs.units import scaled, unscaled
+from minrisk.costs.weights import as_weights
+from minrisk.data.label_cells import check_labels
 
 SAME_MEAN = 1e-14  # of a mean cost: two that differ by a smaller share are the same, to rounding
+IN_LABELS = "add them to labels"
+IN_DECISIONS = "add them to labels, or give costs that have a column for each decision that is no class"
+IN_COST = "add them to the cost (and to labels, if given)"  # what to do about labels that the costs do not know
 
 __all__ = ["best_constant_cost", "cost_confusion_matrix", "expected_cost", "make_expected_cost_scorer", "regret"]
 
@@ -226,7 +253,7 @@ def cost_confusion_matrix(
 
 
 def _cells_of(samples: Samples, normalize: str | None) -> FloatArray:
-    """The total cost of each class under each decision, (K, D), divided as `cost_confusion_matrix` says."""
+    """Return the total cost of each class under each decision, (K, D), divided as `cost_confusion_matrix` says."""
     shape = len(samples.classes), len(samples.decisions)
     cells = samples.truth * shape[1] + samples.decided
     weight, of_weight = _near_one(samples.weight, len(cells))
@@ -301,12 +328,12 @@ def _sums(codes: IntArray, weight: FloatArray, count: int) -> FloatArray:
 
 
 def _near_one(weight: FloatArray | None, n: int) -> tuple[FloatArray, int]:
-    """Weights times 2**-exponent, the largest near 1 so that sums neither overflow nor vanish, and the exponent."""
+    """Return weights times 2**-exponent, the largest near 1 so that sums do not overflow, and the exponent."""
     return (np.ones(n), 0) if weight is None else scaled(weight, 0.0)
 
 
 def _mean_cost(samples: Samples) -> float:
-    """Mean cost of the decisions: added up, to the last bit, as `_constant_cost` does it where all are the same."""
+    """Return the mean cost of the decisions, added up as `_constant_cost` does it where all are the same."""
     weight, _ = _near_one(samples.weight, len(samples.truth))
     if samples.per_row or samples.table is None:
         costs, exponent = scaled(_costs(samples), 0.0)
@@ -318,7 +345,7 @@ def _mean_cost(samples: Samples) -> float:
 
 
 def _constant_cost(samples: Samples) -> float:
-    """Mean cost of the best decision for all."""
+    """Return the mean cost of the best decision for all."""
     weight, _ = _near_one(samples.weight, len(samples.truth))
     if samples.table is None:
         of_class = _sums(samples.truth, weight, len(samples.classes))
@@ -331,9 +358,213 @@ def _constant_cost(samples: Samples) -> float:
 
 
 def _column_sums(weight: FloatArray, values: FloatArray) -> FloatArray:
-    """Sums of the products down the rows, (D,), always in the same order."""
+    """Return the sums of the products down the rows, (D,), always in the same order."""
     return np.asarray(np.multiply(weight, values, order="C").sum(axis=0))
 
 
 def _mean(total: float | FloatArray, weight: FloatArray, exponent: int) -> float:
     return float(unscaled(total / weight.sum(), exponent))
+
+
+class Samples(NamedTuple):
+    """Samples brought down to codes, with the costs that belong to them."""
+
+    table: FloatArray | None  # (K, D), or (n, D) when per_row; None: every mistake costs 1
+    per_row: bool
+    classes: Labels  # K
+    decisions: Labels  # D
+    truth: IntArray  # (n,) positions among classes
+    decided: IntArray  # (n,) positions among decisions; zeros when there is no y_pred
+    weight: FloatArray | None  # (n,)
+
+    @property
+    def values(self) -> FloatArray:
+        """Return the table; of 0/1 costs it is made, which takes gigabytes for thousands of labels."""
+        return 1.0 - np.eye(len(self.classes), len(self.decisions)) if self.table is None else self.table
+
+
+class _Coded(NamedTuple):
+    """y as positions among the distinct labels it holds."""
+
+    labels: list[Any]
+    codes: IntArray  # (n,)
+
+
+def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: Any) -> Samples:
+    """Check what the metrics are given, and bring it down to codes."""
+    if y_pred is not None:
+        check_consistent_length(y_true, y_pred)
+    truth = _coded(y_true, "y_true")
+    decided = None if y_pred is None else _coded(y_pred, "y_pred")
+    n, occurring = len(truth.codes), _occurring(truth, decided)
+    given = None if labels is None else as_labels(labels, "labels")
+    referrals = _referrals(occurring, truth)
+    classes = tuple(label for label in occurring if label not in referrals) if given is None else given
+    rows = costs_per_row(cost, n, len(classes))
+    values: FloatArray | None = None
+    way = IN_COST
+    if rows is not None:
+        check_sample_order(cost, y_true=y_true, y_pred=y_pred)
+        way = NAME_THE_COLUMNS
+        if rows.has_matrices and len(classes) != rows.values.shape[1]:
+            raise ValueError(
+                f"labels must be given for a matrix of costs per sample with {rows.values.shape[1]} rows when the "
+                f"classes that occur are {listed(classes)}: pass labels=[...], the classes in the order of the rows, "
+                f"or {NAME_THE_COLUMNS}."
+            )
+        if given is None and not rows.has_matrices:
+            classes = _classes_of_columns(rows, classes, truth, occurring, referrals)
+        places = match_labels(truth.labels, classes)
+        if rows.has_matrices:
+            rows = rows.own_rows(_positions(truth, places, classes, "y_true", "classes (rows)", way), classes)
+        values, decisions = rows.table(n, classes, None if -1 in places else np.array(places)[truth.codes])
+        decisions = decisions if rows.decisions is None else rows.decisions
+    elif cost is None:
+        way = IN_LABELS
+        others = tuple(label for label in referrals if label not in (truth.labels if given is None else given))
+        classes = tuple(label for label in occurring if label not in others) if given is None else given
+        decisions = classes + others
+    else:
+        check_row_count(cost if is_frame(cost) else None, n, occurring if given is None else given)
+        values, classes, decisions = _class_costs(cost, given, occurring, truth)
+    own = _positions(truth, match_labels(truth.labels, classes), classes, "y_true", "classes (rows)", way)
+    columns = np.zeros(n, dtype=np.int64)
+    if decided is not None:
+        places = match_decisions(decided.labels, decisions, classes)
+        columns = _positions(
+            decided, places, decisions, "y_pred", "decisions", IN_DECISIONS if cost is None else IN_COST
+        )
+    return Samples(values, rows is not None, classes, decisions, own, columns, as_weights(sample_weight, n))
+
+
+def _class_costs(
+    cost: Any, given: Labels | None, occurring: Labels, truth: _Coded
+) -> tuple[FloatArray, Labels, Labels]:
+    """Return one row of costs per class, with the labels of rows and columns."""
+    matrix = CostMatrix(cost) if is_labelled(cost) and not isinstance(cost, CostMatrix) else cost
+    own = matrix.classes if isinstance(matrix, CostMatrix) else None
+    if own is None and given is None:
+        n_rows, n_columns = as_numbers(matrix).shape
+        more = max(n_columns - n_rows, 0)
+        implied = refer_texts(more) + (refer_numbers(more, truth.labels) if are_numbers(truth.labels) else ())
+        given = tuple(label for label in occurring if label not in implied)
+        unclear = n_columns > n_rows and unmatched(given, truth.labels)
+        if len(given) != n_rows or unclear:
+            raise ValueError(
+                f"labels must be given for a cost without labels that has {n_rows} rows when the labels that "
+                f"occur are {listed(given)}: pass labels=[...] in the order of its rows, a labelled cost, or a row for "
+                f"each of the {len(truth.codes)} samples."
+            )
+    elif own is None and isinstance(matrix, CostMatrix):
+        matrix = CostMatrix(matrix.values, allow_diagonal=True)  # `labels` says in which order they stand
+    aligned = as_cost(matrix, own if given is None else given)
+    assert aligned.classes is not None
+    assert aligned.decisions is not None
+    return aligned.values, aligned.classes, aligned.decisions
+
+
+def _classes_of_columns(
+    rows: CostsPerRow, classes: Labels, truth: _Coded, occurring: Labels, referrals: Labels
+) -> Labels:
+    """Return the classes for one row of costs per sample, or ask for ``labels`` where they are unclear."""
+    found = tuple(sorted(truth.labels, key=occurring.index))
+    if rows.labels(found) is not None:
+        return found
+    if len(classes) + len(referrals) != rows.values.shape[1]:
+        raise ValueError(
+            f"labels must be given for costs per sample that have {rows.values.shape[1]} columns when the labels that "
+            f"occur are {listed(occurring)}: pass labels=[...], the classes in the order of the columns, or "
+            "a DataFrame."
+        )
+    return classes
+
+
+def _referrals(occurring: Labels, truth: _Coded) -> Labels:
+    """Return those labels that are the names minrisk gives to decisions after the classes."""
+    named = [label for label in occurring if isinstance(label, str) and refer_rank(label, ())]
+    texts = refer_texts(len(named))
+    found = texts if set(named) == set(texts) else ()
+    if are_numbers(truth.labels):
+        for number in refer_numbers(len(occurring), truth.labels):
+            if number not in occurring:
+                break
+            found += (number,)
+    return found
+
+
+def _occurring(truth: _Coded, decided: _Coded | None) -> Labels:
+    """Return the sorted distinct labels of y_true and y_pred (strings last where both kinds occur)."""
+    found = list(truth.labels)
+    if decided is not None:
+        found += unmatched(decided.labels, found)
+    try:
+        return tuple(sorted(found))
+    except TypeError:
+        strings = sorted(label for label in found if isinstance(label, str))
+        others = [label for label in found if not isinstance(label, str)]
+        try:
+            return (*sorted(others), *strings)
+        except TypeError:
+            return (*sorted(others, key=repr), *strings)
+
+
+def _coded(y: Any, name: str) -> _Coded:
+    """Return y as positions among its distinct labels."""
+    values = column_or_1d(check_labels(y, name, any_kind=True))
+    if len(values) == 0:
+        raise ValueError(f"{name} must hold one sample or more, got none: pass the labels of the samples.")
+    if values.dtype.kind == "f" and np.isfinite(values).all() and (np.abs(values) < np.float64(2**53)).all():
+        whole = values.astype(np.int64)
+        values = whole if (whole == values).all() else values
+    if values.dtype.kind in "biufM":
+        distinct, codes = np.unique(values, return_inverse=True)
+        return _Coded(list(distinct) if values.dtype.kind == "M" else distinct.tolist(), codes)  # as `as_labels` does
+    items = values.tolist()
+    position = {label: i for i, label in enumerate(dict.fromkeys(items))}
+    return _Coded(list(position), np.fromiter(map(position.__getitem__, items), dtype=np.int64, count=len(items)))
+
+
+def _positions(coded: _Coded, places: list[int], labels: Labels, name: str, what: str, way: str = IN_COST) -> IntArray:
+    """Return y as positions among ``labels``, (n,), where its distinct labels have these places."""
+    found = np.array(places, dtype=np.int64)
+    if (found < 0).any():
+        unknown = [coded.labels[i] for i in np.flatnonzero(found < 0)]
+        raise ValueError(
+            f"{name} must hold {what} of the cost only, expected some of {listed(labels)}, got "
+            f"{listed(unknown)}: {way}, or correct {name}."
+        )
+    return np.asarray(found[coded.codes])
+
+
+def judging(cost: Any, classes: Any, n_samples: int, stated: Any = None, decisions: Any = ()) -> tuple[Any, Any]:
+    """Return costs to judge a model's decisions by, and the classes of those that do not name them.
+
+    Parameters
+    ----------
+    cost : object
+        None for 0/1 costs, one row of costs or a matrix per sample, or anything :func:`stated_cost` takes.
+    classes : array-like of K labels
+        The classes that decisions are among.
+    n_samples : int
+        The number of decisions.
+    stated : object
+        Costs that may name more classes, as in :meth:`CostsPerRow.classes`.
+    decisions : array-like of D labels
+        Names of the columns of costs that have none, if they are as many: the classes, then decisions that are none.
+
+    Returns
+    -------
+    cost, labels : object
+        As the metrics take both.
+    """
+    labels = as_labels(classes)
+    rows = costs_per_row(cost, n_samples, len(labels))
+    if rows is None:
+        check_row_count(cost, n_samples, labels)
+        return None if cost is None else stated_cost(cost, labels, decisions=decisions), None
+    if not rows.has_matrices and rows.labels(labels) is not None:
+        return cost, None
+    own, names = rows.classes(labels, stated), as_labels(decisions)
+    if own == labels == names[: len(labels)] and rows.values.shape[-1] == len(names):
+        return rows._replace(decisions=names), own
+    return cost, own

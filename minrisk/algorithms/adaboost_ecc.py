@@ -28,7 +28,7 @@ from typing import Any
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import BaselineClassifier
 from minrisk.algorithms.parameters import algorithm, parameter
-from minrisk.validation import Choice, Number
+from minrisk.estimator.parameters import Choice, Number
 
 COLOURS = ("random-half", "max-cut")
 

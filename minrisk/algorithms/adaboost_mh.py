@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import BaselineClassifier
 from minrisk.algorithms.parameters import algorithm, parameter
-from minrisk.validation import Choice, Number
+from minrisk.estimator.parameters import Choice, Number
 
 
 @algorithm

@@ -24,14 +24,14 @@ Of words that are equally near the first decides. Costs are an extension: see `m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.adaboost_mh import AdaBoostMHClassifier
 from minrisk.algorithms.parameters import algorithm, parameter
-from minrisk.validation import Choice
+from minrisk.estimator.parameters import Choice, Rule
 
 if TYPE_CHECKING:
     from minrisk.learners.directed import Separators
@@ -42,7 +42,7 @@ ENUMERATED_CLASSES = 7  # up to which a code of all 2^(K - 1) - 1 bits, at most 
 MOST_ENUMERATED = 12  # classes of an exhaustive code that is asked for: 2047 bits
 
 
-class OutputCode(NamedTuple):
+class OutputCode(Rule):
     """The name of a code, its table, or nothing."""
 
     def accepts(self, value: Any) -> bool:

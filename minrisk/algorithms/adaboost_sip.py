@@ -33,7 +33,7 @@ from typing import Any
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import BaselineClassifier
 from minrisk.algorithms.parameters import algorithm, parameter
-from minrisk.validation import Number
+from minrisk.estimator.parameters import Number
 
 
 @algorithm

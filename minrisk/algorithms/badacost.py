@@ -33,7 +33,7 @@ import numpy as np
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
 from minrisk.algorithms.parameters import BinParameters, StepParameters, algorithm, parameter
-from minrisk.validation import Depth, Number
+from minrisk.estimator.parameters import Depth, Number
 
 if TYPE_CHECKING:
     from minrisk.rows.costs import CostFacts

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from minrisk._callers import warn_caller
 from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk._utils import warn_caller
 from minrisk._workers import Workers
 from minrisk.algorithms.parameters import BinParameters, CommonParameters, StepParameters, algorithm, parameter
 from minrisk.data.row_blocks import taken
 from minrisk.estimator import BoostedClassifier
-from minrisk.eval_sets import beneath, codes_of, record_stages
-from minrisk.inputs import check_the_same
-from minrisk.validation import ZERO_RISK, Depth, Flag, n_drawn
+from minrisk.estimator.eval_sets import beneath, codes_of, record_stages
+from minrisk.estimator.inputs import check_the_same
+from minrisk.estimator.parameters import ZERO_RISK, Depth, Flag, n_drawn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from minrisk.boosting.monitors import EarlyStopping, RiskHistory, RiskOfOthers, Stages
     from minrisk.boosting.watching import Watch
     from minrisk.data.binning import Binner
-    from minrisk.elsewhere import Elsewhere
-    from minrisk.eval_sets import EvalSet
+    from minrisk.estimator.elsewhere import Elsewhere
+    from minrisk.estimator.eval_sets import EvalSet
     from minrisk.model.links import Link
     from minrisk.rows.base import Rows
     from minrisk.rows.costs import CostFacts, RowCosts

@@ -32,8 +32,8 @@ import numpy as np
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import BaselineClassifier
 from minrisk.algorithms.parameters import algorithm, parameter
+from minrisk.estimator.parameters import Choice
 from minrisk.rows.costs import CostFacts
-from minrisk.validation import Choice
 
 
 @algorithm

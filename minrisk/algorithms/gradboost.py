@@ -24,7 +24,7 @@ from typing import Any
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import CorrectiveClassifier
 from minrisk.algorithms.parameters import CostScale, algorithm, parameter
-from minrisk.validation import Choice, Number, n_drawn
+from minrisk.estimator.parameters import Choice, Number, n_drawn
 
 
 @algorithm

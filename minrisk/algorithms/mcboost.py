@@ -50,7 +50,7 @@ from minrisk.algorithms.parameters import (
     algorithm,
     parameter,
 )
-from minrisk.validation import Choice, Depth, SmoothFunction
+from minrisk.estimator.parameters import Choice, Depth, SmoothFunction
 
 if TYPE_CHECKING:
     from minrisk.learners.directed import Regression

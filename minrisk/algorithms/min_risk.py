@@ -15,25 +15,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from minrisk._callers import warn_caller
 from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk._utils import warn_caller
 from minrisk._workers import Workers
-from minrisk.costs.tables import avoidable
+from minrisk.costs.units import avoidable
 from minrisk.estimator import BoostedClassifier
-from minrisk.eval_sets import codes_of, record_stages
-from minrisk.fitted import check_fitted, decision_costs
-from minrisk.inputs import of_one_fit
+from minrisk.estimator.decisions import decision_costs
+from minrisk.estimator.eval_sets import codes_of, record_stages
+from minrisk.estimator.fitted import check_fitted
+from minrisk.estimator.inputs import of_one_fit
+from minrisk.estimator.parameters import Choice, Depth, Features, Flag, Folds, Number, Rule
 from minrisk.losses import COST_TRAINED, POSTERIOR
-from minrisk.validation import Choice, Depth, Features, Flag, Folds, Number, Rule
 
 if TYPE_CHECKING:
     from minrisk.boosting.watching import Watch
     from minrisk.data.chunks import CodedLabels
-    from minrisk.elsewhere import Elsewhere
     from minrisk.ensemble.blending import Pool
     from minrisk.ensemble.folds import MergedRows
     from minrisk.ensemble.kind import Settings
     from minrisk.ensemble.training import Plan, TrainedPool
+    from minrisk.estimator.elsewhere import Elsewhere
 
 
 def check_excess(max_excess: float) -> None:

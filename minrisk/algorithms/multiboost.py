@@ -13,7 +13,7 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk.algorithms.base import CorrectiveClassifier
 from minrisk.algorithms.parameters import algorithm, parameter
 from minrisk.algorithms.stagewise import PairwiseClassifier
-from minrisk.validation import Choice, Number
+from minrisk.estimator.parameters import Choice, Number
 
 if TYPE_CHECKING:
     import numpy as np

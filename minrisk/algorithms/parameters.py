@@ -5,19 +5,20 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple, TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
 
 from sklearn.base import is_regressor
 
-from minrisk.inputs import Inputs
-from minrisk.validation import Number, Rule
+from minrisk.estimator.inputs import Inputs
+from minrisk.estimator.parameters import Number, Rule
 
 T = TypeVar("T")
 SECTION = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)  # of a docstring, as numpydoc heads it
 FIRST = ("cost", "n_estimators", "learning_rate")  # in signatures; what else all methods share stands at the end
 
 
-class ScikitEstimator(NamedTuple):
+@dataclass(frozen=True)
+class ScikitEstimator(Rule):
     """The rule of a scikit-learn estimator, an object and not a class, or None."""
 
     kind: str  # "regressor" or "classifier"
@@ -28,10 +29,6 @@ class ScikitEstimator(NamedTuple):
             return True
         whole = not isinstance(value, type) and all(hasattr(value, name) for name in ("fit", "predict", "get_params"))
         return whole and not (self.kind == "classifier" and is_regressor(value))
-
-    def plain(self, value: Any) -> Any:
-        """Return it as it is."""
-        return value
 
     def __str__(self) -> str:
         return f"a scikit-learn {self.kind} or None"

@@ -34,21 +34,21 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import combinations
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
 from minrisk.algorithms.parameters import BinParameters, ScikitEstimator, StepParameters, algorithm, parameter
-from minrisk.validation import Choice, Depth, Number
+from minrisk.estimator.parameters import Choice, Depth, Number, Rule
 
 if TYPE_CHECKING:
     from minrisk.learners.directed import Separators
     from minrisk.rows.costs import CostFacts
 
 
-class SetsOfClasses(NamedTuple):
+class SetsOfClasses(Rule):
     """The name of a choice of sets of classes, or the sets."""
 
     def accepts(self, value: Any) -> bool:

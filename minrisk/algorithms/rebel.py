@@ -25,14 +25,14 @@ smoothing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import BoostedRounds, RecipeClassifier, TrainingData
 from minrisk.algorithms.parameters import BinParameters, StepParameters, algorithm, parameter
-from minrisk.validation import Choice, Depth, Flag, Number, SmoothFunction, TargetLoss, loss_to_reach
+from minrisk.estimator.parameters import Choice, Depth, Flag, Number, Rule, SmoothFunction, TargetLoss, loss_to_reach
 
 if TYPE_CHECKING:
     from minrisk.learners.base import LearnerFamily
@@ -43,7 +43,7 @@ EACH_ROUND = "each round"
 SIGN_SMOOTHING = 1e-3  # of responses -1 and +1, as a share of what can be lost: docs/more/developers/design.md
 
 
-class Constant(NamedTuple):
+class Constant(Rule):
     """Accept True, False or the third way to find the constant term."""
 
     def accepts(self, value: Any) -> bool:

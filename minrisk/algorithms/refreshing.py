@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from minrisk.costs import is_per_row
 from minrisk.costs.labels import listed
-from minrisk.costs.reading import is_per_row_and_class
-from minrisk.costs.units import check_weights
+from minrisk.costs.reading import costs_per_row
+from minrisk.costs.weights import check_weights
 from minrisk.data.chunks import Chunks
 from minrisk.data.label_cells import check_labels
 from minrisk.ensemble import defaults
@@ -42,7 +41,7 @@ def refreshed(model: Any, X: Any, y: Any, sample_weight: Any, cost: Any) -> Any:
         raise ValueError(f"refit_leaves needs two rows at least, got {len(X)} of some weight.")
     codes = np.searchsorted(fitted.classes_, labels)
     if cost is not None:
-        if is_per_row_and_class(cost) or is_per_row(cost, len(codes), len(fitted.classes_)):
+        if costs_per_row(cost, len(codes), len(fitted.classes_)) is not None:
             raise ValueError("refit_leaves takes costs that all rows share: give a matrix, or fit again.")
         fitted._resolve_matrix(cost, codes, fitted.classes_)
         fitted.cost_regression_ = None

@@ -47,7 +47,7 @@ from minrisk.algorithms.parameters import StepParameters, algorithm, parameter
 from minrisk.algorithms.rebel import CoupledClassifier
 from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows, stay_sparse
-from minrisk.validation import Choice, Flag, Number, TargetLoss, loss_to_reach
+from minrisk.estimator.parameters import Choice, Flag, Number, TargetLoss, loss_to_reach
 
 if TYPE_CHECKING:
     from minrisk.data.binning import Binner

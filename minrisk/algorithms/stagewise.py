@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier, TrainingData
 from minrisk.algorithms.parameters import BinParameters, StepParameters, algorithm, parameter
-from minrisk.validation import Choice, Depth, Number, n_drawn
+from minrisk.estimator.parameters import Choice, Depth, Number, n_drawn
 
 if TYPE_CHECKING:
     from minrisk.boosting.loop import Recipe

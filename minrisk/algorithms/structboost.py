@@ -28,11 +28,11 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from minrisk._callers import warn_caller
 from minrisk._typing import FloatArray
+from minrisk._utils import warn_caller
 from minrisk.algorithms.base import CorrectiveClassifier, TrainingData
 from minrisk.algorithms.parameters import CostScale, algorithm, parameter
-from minrisk.validation import Choice, Depth, Number, n_drawn
+from minrisk.estimator.parameters import Choice, Depth, Number, n_drawn
 
 UNFINISHED = (
     "{name} has made all of its {rounds} rounds, and {gap:.2g} of its objective may still be too much, where "

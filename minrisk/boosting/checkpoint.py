@@ -27,10 +27,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from minrisk._callers import warn_caller
 from minrisk._kernels._dtypes import LEAF_BIN, MAX_DEPTH
 from minrisk._temporary import temporary
 from minrisk._typing import Int32Array, IntArray
+from minrisk._utils import warn_caller
 from minrisk.boosting.loop import Progress
 from minrisk.boosting.monitors import Monitor, RoundInfo
 from minrisk.data.row_blocks import RowBlocks

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._interrupts import NOBODY, StopRequest
 from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk._utils.interrupts import NOBODY, StopRequest
 from minrisk.boosting.compiled import round_rule
 from minrisk.boosting.monitors import Monitor, RoundInfo, RoundMonitor
 from minrisk.costs.units import LARGEST_FLOAT

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from threading import RLock, get_ident
 from typing import Any
 
-from minrisk._interrupts import StopRequest
+from minrisk._utils.interrupts import StopRequest
 from minrisk.boosting.checkpoint import Checkpoint, Run
 from minrisk.boosting.monitors import Monitor, ProgressBar, RoundInfo
 
@@ -108,7 +108,7 @@ class Watch:
     tasks : Tasks, optional
         Default: there are no callbacks.
     eval_sets : sequence
-        Rows to be judged after every round; see `minrisk.eval_sets`.
+        Rows to be judged after every round; see `minrisk.estimator.eval_sets`.
     checkpoint : Checkpoint, optional
         Where rounds are kept, and those of a fit that was killed may be.
     """

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import click
 
 import minrisk
-from minrisk._printable import short
+from minrisk._utils.text import short
 from minrisk.cli.compare import compare
 from minrisk.cli.demo import demo
 from minrisk.cli.evaluate import evaluate

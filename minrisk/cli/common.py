@@ -207,7 +207,7 @@ def take_numeric(frame: pd.DataFrame, numeric: Sequence[str], path: Path) -> Non
     click.ClickException
         If a column holds no number at all.
     """
-    from minrisk._printable import short
+    from minrisk._utils.text import short
     from minrisk.io.values import as_numbers, shown
 
     for name in numeric:
@@ -248,7 +248,7 @@ def feature_names(model: Any) -> list[str] | None:
 
 def column_names(model: Any, some: Sequence[int] | None = None) -> list[str]:
     """Names of (some of) the columns as tables on the command line have them: those without one are counted from 1."""
-    from minrisk.fitted import names_of_columns
+    from minrisk.estimator.fitted import names_of_columns
 
     return names_of_columns(model, unnamed="column {}", first=1, some=some)
 
@@ -334,7 +334,7 @@ def _take_dates_again(model: Any, frame: pd.DataFrame, path: Path) -> None:
     """
     import pandas as pd
 
-    from minrisk._printable import short
+    from minrisk._utils.text import short
     from minrisk.io.values import TableError, as_dates, shown, texts_in
 
     for position in date_columns(model):
@@ -361,7 +361,7 @@ def _take_dates_again(model: Any, frame: pd.DataFrame, path: Path) -> None:
 
 def quoted(labels: Sequence[Any]) -> str:
     """Labels as messages show them: in quotes, numbers too, so that they differ from the numbers of rows."""
-    from minrisk._printable import short
+    from minrisk._utils.text import short
     from minrisk.costs.labels import listed
 
     return listed([short(str(label), 60) for label in labels])

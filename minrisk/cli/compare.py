@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from minrisk._method_names import DEFAULT_METHODS, ESTIMATORS, METRIC_NAMES
+from minrisk._utils.method_names import DEFAULT_METHODS, ESTIMATORS, METRIC_NAMES
 from minrisk.cli.common import (
     COSTS_HELP,
     FILE,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 import numpy as np
 
-from minrisk._printable import short
+from minrisk._utils.text import short
 from minrisk.cli.common import quoted
 from minrisk.cli.streams import note
 from minrisk.costs.files import cost_cells
@@ -58,7 +58,7 @@ def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect)
     if given is None:
         return None
     from minrisk.costs import uniform
-    from minrisk.costs.stated import stated_cost
+    from minrisk.costs.reading import stated_cost
 
     path = Path(given)
     a_file = given == "-" or (os.path.exists(path) and not os.path.isdir(path))

@@ -228,9 +228,8 @@ def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> t
 def _as_classes(y: Labels, cost: CostMatrix, blind: bool, where: str) -> tuple[Labels, CostMatrix]:
     """The labels of the data as the costs write them, (n,), and the costs; 0/1 ones with rows for new classes."""
     from minrisk.costs import CostMatrix
-    from minrisk.costs.labels import as_labels
+    from minrisk.costs.labels import as_labels, plain_array
     from minrisk.io.values import matched
-    from minrisk.validation import plain_array
 
     assert cost.classes is not None
     found, codes = np.unique(y, return_inverse=True)

@@ -374,7 +374,7 @@ def _tell_no_dates(column: pd.Series[Any], where: str) -> None:
     """Which cells keep a column of dates from being one, where they are few."""
     import pandas as pd
 
-    from minrisk._printable import short
+    from minrisk._utils.text import short
     from minrisk.io.values import as_dates
 
     values = column.astype(object).drop_duplicates().dropna()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from minrisk._printable import short
+from minrisk._utils.text import short
 from minrisk.cli.common import quoted
 from minrisk.cli.streams import note
 from minrisk.cli.svmlight import label_source

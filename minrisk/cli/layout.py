@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 from rich.text import Text
 
-from minrisk._printable import printable
+from minrisk._utils.text import printable
 from minrisk.cli.streams import written_on
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What `minrisk fit` trains: the methods, by the names of `_method_names.py`, and options that set their parameters."""
+"""What `minrisk fit` trains: methods, named in `_utils/method_names.py`, and options that set their parameters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from minrisk._method_names import ESTIMATORS as ESTIMATORS
+from minrisk._utils.method_names import ESTIMATORS as ESTIMATORS
 
 if TYPE_CHECKING:
     from click.types import OptionHelpExtra
@@ -326,7 +326,7 @@ def check_given(method: str, given: Mapping[str, Any]) -> None:
         Naming the option and what it may be.
     """
     from minrisk import algorithms
-    from minrisk.validation import Choice, SmoothFunction
+    from minrisk.estimator.parameters import Choice, SmoothFunction
 
     rules = getattr(algorithms, ESTIMATORS[method])._rules
     for name, value in given.items():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from minrisk._printable import printable
+from minrisk._utils.text import printable
 from minrisk.cli.common import (
     COSTS_HELP,
     FILE,

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from minrisk._interrupts import MAY_WAIT
+from minrisk._utils.interrupts import MAY_WAIT
 from minrisk.cli.streams import flush, note, say
 
 SIGNAL_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # the last two where the system has them

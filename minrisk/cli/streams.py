@@ -13,7 +13,7 @@ import warnings
 from contextlib import suppress
 from typing import Any
 
-from minrisk._printable import printable
+from minrisk._utils.text import printable
 
 HANDLER = "minrisk.plain"
 LONGEST_MESSAGE = 2000  # characters of a message

@@ -167,7 +167,7 @@ def least_expected(model: Any, X: Any, cost: CostMatrix, classes: Labels) -> Lab
     classes : ndarray of shape (K,)
         All of them, sorted: decisions are given in their dtype, where that holds them.
     """
-    from minrisk.validation import label_array
+    from minrisk.costs.labels import label_array
 
     assert cost.classes is not None
     assert cost.decisions is not None

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._versions import own_version
+from minrisk._utils.packages import own_version
 from minrisk.costs import CostMatrix
 
 KEY_LENGTH = 32  # hexadecimal digits of a key, 128 bits: no two settings will ever share one

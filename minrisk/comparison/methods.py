@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from minrisk._method_names import ESTIMATORS
+from minrisk._utils.method_names import ESTIMATORS
 from minrisk.costs import CostMatrix
 from minrisk.costs.labels import listed
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk._method_names import METRIC_NAMES as METRIC_NAMES
 from minrisk._typing import FloatArray
+from minrisk._utils.method_names import METRIC_NAMES as METRIC_NAMES
 from minrisk.comparison import statistics
 from minrisk.comparison.statistics import FriedmanTest, NemenyiTest, SignedRankTest
 from minrisk.comparison.tables import ABSENT, decimals_of, latex_table, markdown_table
-from minrisk.validation import Choice
+from minrisk.estimator.parameters import Choice
 
 TableWriter = Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[Sequence[bool]]], str]
 

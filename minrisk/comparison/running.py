@@ -9,23 +9,23 @@ from contextlib import ExitStack, closing
 from itertools import chain
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from minrisk._method_names import DEFAULT_METHODS
+from minrisk._utils.method_names import DEFAULT_METHODS
 from minrisk.boosting.monitors import ProgressBar
 from minrisk.comparison.folds import ComparedData, Failure, FoldTask, checked_labels, drawn_folds, run_fold
 from minrisk.comparison.keys import described, digest, key_of
 from minrisk.comparison.methods import AFTERWARDS, EXPECTED, ComparedMethod, MethodError, compared_methods
 from minrisk.comparison.result import Comparison
 from minrisk.comparison.store import Outcome, prepare_folder, read_fold
-from minrisk.validation import Choice, Number, Rule, Seed, Threads, Verbosity
+from minrisk.estimator.parameters import Choice, Number, Rule, Seed, Threads, Verbosity
 
 RESULT_FORMAT = 1  # of kept folds: another number where what is measured changes
 
 
-class FixedSeed(NamedTuple):
+class FixedSeed(Rule):
     """A seed that is a number."""
 
     def accepts(self, value: Any) -> bool:
@@ -220,8 +220,7 @@ def _data_sets(X: Any, y: Any, cost: Any) -> list[ComparedData]:
 def _data_set(name: str, X: Any, y: Any, cost: Any) -> ComparedData:
     from scipy.sparse import issparse
 
-    from minrisk.costs.reading import as_cost, is_per_row, is_per_row_and_class, is_uniform
-    from minrisk.costs.stated import stated_cost
+    from minrisk.costs.reading import as_cost, costs_per_row, is_uniform, stated_cost
     from minrisk.data.sparse_structure import sound_rows
     from minrisk.metrics import best_constant_cost
 
@@ -232,7 +231,7 @@ def _data_set(name: str, X: Any, y: Any, cost: Any) -> ComparedData:
     labels = checked_labels(y, name, n)
     classes = np.unique(labels)
     given = cost(labels) if callable(cost) else cost
-    if is_per_row_and_class(given) or (given is not None and is_per_row(given, n, len(classes))):
+    if costs_per_row(given, n, len(classes)) is not None:
         raise ValueError(f"cost of the data set {name!r} must be a table of classes by decisions, not one of each row.")
     try:
         matrix = as_cost(None, classes) if given is None else stated_cost(given, classes)

@@ -25,10 +25,17 @@ finds the row ``"1"`` of a CSV file.
 
 from __future__ import annotations
 
-from minrisk.costs.builders import balanced, ordinal, random_normal, random_symmetric, uniform, with_reject
+from minrisk.costs.builders import (
+    balanced,
+    from_taxonomy,
+    ordinal,
+    random_normal,
+    random_symmetric,
+    uniform,
+    with_reject,
+)
 from minrisk.costs.matrix import CostMatrix
 from minrisk.costs.reading import as_cost, is_per_row, read_cost, row_costs
-from minrisk.costs.taxonomy import from_taxonomy
 
 __all__ = [
     "CostMatrix",

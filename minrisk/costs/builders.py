@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from minrisk._typing import FloatArray
-from minrisk.costs.labels import Labels, as_labels, listed, match_decisions, match_labels, refer_labels
-from minrisk.costs.matrix import CostMatrix, graded
-from minrisk.costs.tables import is_series
+from minrisk._typing import FloatArray, Int32Array
+from minrisk.costs.labels import Labels, as_labels, listed, match_decisions, match_labels, refer_labels, unmatched
+from minrisk.costs.matrix import CostMatrix, is_series
 from minrisk.costs.units import scaled
 from minrisk.data.label_cells import check_labels
+
+Path = tuple[int, ...]  # the numbers of the nodes from the root of a taxonomy down to a node; the root has none
+_Leaf = tuple[Any, Path]
 
 
 def uniform(classes: Any) -> CostMatrix:
@@ -89,7 +91,7 @@ def ordinal(classes: Any, p: float = 1.0) -> CostMatrix:
         raise ValueError(f"p must be a finite number above 0, got {p!r}: use p=1 for absolute distance, 2 for squared.")
     rank = np.arange(count, dtype=np.float64)
     cost = CostMatrix(np.abs(rank[:, None] - rank[None, :]) ** p, labels)
-    return graded(cost) if count > 2 else cost  # two classes are as far from each other in either order
+    return cost._from_lowest() if count > 2 else cost  # two classes are as far from each other in either order
 
 
 def balanced(y: Any, sample_weight: Any = None) -> CostMatrix:
@@ -130,7 +132,7 @@ def balanced(y: Any, sample_weight: Any = None) -> CostMatrix:
     """
     from sklearn.utils import column_or_1d  # slow to import; the other costs do without
 
-    from minrisk.costs.samples import as_weights
+    from minrisk.costs.weights import as_weights
 
     classes, codes = np.unique(column_or_1d(check_labels(y)), return_inverse=True)
     count, names = _count(classes)
@@ -140,6 +142,77 @@ def balanced(y: Any, sample_weight: Any = None) -> CostMatrix:
         worst = classes.tolist()[int(np.argmin(rows))]
         raise ValueError(f"every class must have rows of a weight above 0, got {rows.min():g} in all for {worst!r}.")
     return CostMatrix((rows.sum() / (count * rows))[:, None] * (1.0 - np.eye(count)), names)
+
+
+def from_taxonomy(tree: Any, classes: Any = None) -> CostMatrix:
+    """Return costs from a taxonomy: a mistake costs the climb to the smallest group that holds both classes.
+
+    The cost of deciding j when the truth is i is the number of edges from i up to the lowest common ancestor of i and
+    j.
+    Siblings cost 1, cousins 2, and so on.
+
+    Parameters
+    ----------
+    tree : nested dict and lists, or directed graph of networkx
+        A dict maps the name of a group to what it holds: another dict, a list, or a single leaf.
+        The outermost dict or list is the root. The edges of a graph go from parent to child.
+    classes : sequence of labels, optional
+        The leaves to keep, in this order. By default all of them, in the order of the tree.
+
+    Returns
+    -------
+    CostMatrix
+        Of shape (K, K), labelled with the leaves.
+
+    Raises
+    ------
+    ValueError
+        If a leaf occurs twice, a class is no leaf, fewer than two classes are left, or a graph is not one tree.
+    TypeError
+        If ``tree`` is neither a dict, a list nor a directed graph.
+
+    Notes
+    -----
+    A list holds leaves, lists without a name, or dicts of further groups. Tuples count as lists.
+    A name that holds nothing (None, or an empty dict or list) is a leaf itself. networkx itself is not needed.
+
+    If the leaves are at different depths, the costs are not symmetric: the true class is the one that climbs.
+    The scale does not matter to decisions; divide by ``values.max()`` for costs up to 1.
+
+    Examples
+    --------
+    >>> from minrisk.costs import from_taxonomy
+    >>> birds = {"waterfowl": ["mallard", "teal"], "raptors": ["vulture"]}
+    >>> from_taxonomy({"birds": birds, "trees": ["oak"]}, classes=["mallard", "teal", "vulture"])
+    CostMatrix: 3 true classes (rows) x 3 decisions (columns)
+             mallard  teal  vulture
+    mallard        0     1        2
+    teal           1     0        2
+    vulture        2     2        0
+    """
+    if hasattr(tree, "successors") and hasattr(tree, "in_degree"):
+        leaves = _graph_leaves(tree)
+    elif isinstance(tree, (Mapping, list, tuple)):
+        leaves, _ = _leaves(tree, lambda held: list(_members(held)) if _is_group(held) else None)
+    else:
+        raise TypeError(
+            f"tree must be a nested dict or list, or a directed graph with edges from parent to child, got "
+            f"{type(tree).__name__}: write it as {{group: [class, class, ...]}}."
+        )
+    names = as_labels([name for name, _ in leaves], "the leaves of tree")
+    wanted = names if classes is None else as_labels(classes)
+    positions = match_labels(wanted, names)
+    if unknown := unmatched(wanted, names):
+        raise ValueError(
+            f"classes must be leaves of tree, got {listed(unknown)} beside the leaves {listed(names)}: "
+            f"add them to the tree, or correct the labels."
+        )
+    if len(wanted) < 2:
+        raise ValueError(
+            f"tree must have two classes or more among its leaves, got {listed(wanted)}: "
+            f"there must be something to decide."
+        )
+    return CostMatrix(_climbs([leaves[position][1] for position in positions]), wanted)
 
 
 def random_symmetric(classes: Any, low: float = 1.0, high: float = 10.0, random_state: Any = None) -> CostMatrix:
@@ -291,7 +364,7 @@ def with_reject(cost: Any, price: Any, label: Any = None) -> CostMatrix:
                 "pass CostMatrix(values, classes=...)."
             )
         widened = CostMatrix(values, allow_diagonal=True)
-        return graded(widened) if matrix._graded else widened
+        return widened._from_lowest() if matrix._graded else widened
     name = refer_labels(1, matrix.classes)[0] if label is None else label
     if match_decisions([name], matrix.decisions, matrix.classes) != [-1]:
         raise ValueError(
@@ -356,3 +429,84 @@ def _generator(random_state: Any) -> np.random.Generator | np.random.RandomState
     if isinstance(random_state, np.random.RandomState):
         return random_state
     return np.random.default_rng(random_state)
+
+
+def _climbs(paths: list[Path]) -> Int32Array:
+    """Return len(path_i) - (length of the common beginning of path_i and path_j), (K, K)."""
+    depth = np.array([len(path) for path in paths], dtype=np.int32)
+    nodes = np.full((len(paths), int(depth.max())), -1, dtype=np.int64)
+    for i, path in enumerate(paths):
+        nodes[i, : len(path)] = path
+    nodes[nodes < 0] = -1 - np.nonzero(nodes < 0)[0]  # below a leaf nothing is shared: i has -1 - i there
+    common = np.zeros((len(paths), len(paths)), dtype=np.int32)
+    together = np.ones(common.shape, dtype=bool)
+    for level in nodes.T:  # nodes are numbered once for the whole tree
+        together &= level[:, None] == level[None, :]
+        common += together
+    np.fill_diagonal(common, depth)
+    return depth[:, None] - common
+
+
+def _leaves(root: Any, below: Callable[[Any], list[Any] | None]) -> tuple[list[_Leaf], int]:
+    """Return every leaf with its path, in the order of the tree, and the number of nodes (any depth will do).
+
+    `below` gives what is directly below a node, None for a leaf.
+    """
+    leaves: list[_Leaf] = []
+    pending: list[tuple[Any, Path]] = [(root, ())]
+    count = 0
+    while pending:
+        node, path = pending.pop()
+        children = below(node)
+        if children is None:
+            leaves.append((node, path))
+            continue
+        numbered = [(child, (*path, count + k)) for k, child in enumerate(children)]
+        count += len(children)
+        pending.extend(reversed(numbered))
+    return leaves, count + 1
+
+
+def _is_group(held: Any) -> bool:
+    return isinstance(held, (Mapping, list, tuple))
+
+
+def _members(group: Any) -> Iterator[Any]:
+    """Yield what is directly below a group: its members, or what its names hold (else the name itself)."""
+    if isinstance(group, Mapping):
+        for name, below in group.items():
+            if below is None or (_is_group(below) and not below):
+                yield name
+            else:
+                yield below if _is_group(below) else [below]  # a single leaf is a group of one
+        return
+    for member in group:
+        if isinstance(member, Mapping):  # names inside a list are named parts of the list's own group
+            yield from _members(member)
+        else:
+            yield member
+
+
+def _graph_leaves(graph: Any) -> list[_Leaf]:
+    """Return every leaf of a directed graph with its path, or say why the graph is not one tree."""
+    nodes = list(graph.nodes)
+    parents = {node: int(graph.in_degree(node)) for node in nodes}
+    crowded = [node for node, count in parents.items() if count > 1]
+    if crowded:
+        raise ValueError(
+            f"tree must have one parent per node, got several for {listed(crowded)}: "
+            f"remove edges until every node has one, with edges from parent to child."
+        )
+    roots = [node for node, count in parents.items() if count == 0]
+    if len(roots) != 1:
+        raise ValueError(
+            f"tree must have exactly one root (a node without a parent), got {listed(roots)}: "
+            f"join the parts under one root, with edges from parent to child."
+        )
+    leaves, reached = _leaves(roots[0], lambda node: list(graph.successors(node)) or None)
+    if reached != len(nodes):
+        raise ValueError(
+            f"tree must be connected and without cycles, got {len(nodes) - reached} nodes that the root "
+            f"{roots[0]!r} does not reach: remove the cycle."
+        )
+    return leaves

@@ -17,8 +17,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from minrisk._printable import short
 from minrisk._typing import FloatArray
+from minrisk._utils.text import short
 from minrisk.data.delimiters import DELIMITERS, SAID, detected_delimiter
 from minrisk.data.marks import COMMA_GROUPS, COMMA_NUMBER, GROUPED, POINT_GROUPS, POINTED
 
@@ -28,7 +28,7 @@ _BELOW_ONE = re.compile(r"\s*[+-]?0+,")  # no comma between thousands follows a 
 
 
 class CostCells(NamedTuple):
-    """What a file of costs holds.
+    """Hold the labels and numbers of a file of costs.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class FileText(NamedTuple):
 
 
 def read_file(path: Path) -> FileText:
-    """What a file of costs in UTF-8 holds, and what separates its cells.
+    """Return what a file of costs in UTF-8 holds, and what separates its cells.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def read_file(path: Path) -> FileText:
 def cost_cells(
     text: str, name: str, delimiter: str, named: Callable[[str, str], str], decimal: str | None = None, first: int = 1
 ) -> CostCells:
-    r"""Labels and numbers of the text of a file.
+    r"""Return the labels and numbers of the text of a file.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def cost_cells(
 
 
 def _rows_up_to_an_error(text: str, delimiter: str) -> list[list[str]]:
-    """Rows that are not blank, up to one that cannot be read."""
+    """Return the rows that are not blank, up to one that cannot be read."""
     rows = []
     with suppress(csv.Error, ValueError):  # a delimiter that is none
         for cells in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
@@ -139,13 +139,13 @@ def _rows_up_to_an_error(text: str, delimiter: str) -> list[list[str]]:
 
 
 def _header_cells(text: str, delimiter: str) -> int:
-    """Cells of the first row that is not blank."""
+    """Return the number of cells in the first row that is not blank."""
     rows = _rows_up_to_an_error(text, delimiter)
     return len(rows[0]) if rows else 0
 
 
 def _numbered_rows(text: str, name: str, delimiter: str, first: int) -> list[tuple[int, list[str]]]:
-    """Number of the line and cells of each row that is not blank."""
+    """Return the number of the line and the cells of each row that is not blank."""
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         rows = [(reader.line_num + first - 1, cells) for cells in reader if any(map(str.strip, cells))]
@@ -161,7 +161,7 @@ def _numbered_rows(text: str, name: str, delimiter: str, first: int) -> list[tup
 def _cells(
     text: str, name: str, delimiter: str, named: Callable[[str, str], str], decimal: str | None, first: int
 ) -> CostCells:
-    """`cost_cells` by this delimiter."""
+    """Return `cost_cells` by this delimiter."""
     rows = _numbered_rows(text, name, delimiter, first)
     if len(rows) < 2 or len(rows[0][1]) < 2:
         found = f"the first line {delimiter.join(rows[0][1])!r}" if rows else "an empty file"
@@ -194,7 +194,7 @@ def _cells(
 
 
 class _Marks(NamedTuple):
-    """What commas and points in the numbers of a file mean."""
+    """Say what commas and points in the numbers of a file mean."""
 
     commas: bool  # decimal marks are commas
     groups: bool  # ... and points stand between thousands
@@ -203,7 +203,7 @@ class _Marks(NamedTuple):
 
     @classmethod
     def of(cls, cells: Sequence[str], stated: str | None, delimiter: str) -> Self:
-        """As it was stated, or as the cells say."""
+        """Return the marks as they were stated, or as the cells say."""
         pointed = [cell for cell in cells if POINTED.fullmatch(cell)]
         groups = bool(pointed) and all(map(POINT_GROUPS.fullmatch, pointed))
         with_comma, elsewhere = [cell for cell in cells if _has_comma(cell)], delimiter != ","
@@ -221,15 +221,15 @@ class _Marks(NamedTuple):
 
     @property
     def alike(self) -> str:
-        """What else a number must be."""
+        """Return what else a number must be."""
         return " with a decimal comma, as others are" if self.commas else ""
 
     def hint(self, cell: str) -> str:
-        """What else to do about a cell that is no number."""
+        """Return what else to do about a cell that is no number."""
         return ", or separate its cells by semicolons" if not self.commas and _has_comma(cell) else ""
 
     def number(self, cell: str) -> float:
-        """Raises ValueError for anything else."""
+        """Return the number that a cell writes; raise ValueError for anything else."""
         if self.commas and (_has_comma(cell) or (self.groups and POINTED.fullmatch(cell))):
             return float(cell.replace(".", "").replace(",", "."))
         if self.commas and POINTED.fullmatch(cell):
@@ -246,5 +246,5 @@ def _told(what: str, doubtful: str | None) -> str:
 
 
 def _has_comma(cell: str) -> bool:
-    """Whether a cell is a number with a decimal comma."""
+    """Return whether a cell is a number with a decimal comma."""
     return COMMA_NUMBER.fullmatch(cell) is not None or COMMA_GROUPS.fullmatch(cell) is not None

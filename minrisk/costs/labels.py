@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,17 @@ def match_labels(wanted: Iterable[Any], given: Sequence[Any]) -> list[int]:
     return found
 
 
+def unmatched(labels: Sequence[Any], given: Sequence[Any]) -> Labels:
+    """Return the labels that find none among those given.
+
+    Examples
+    --------
+    >>> unmatched(["a", 1], ["b", "1"])
+    ('a',)
+    """
+    return tuple(label for label, at in zip(labels, match_labels(labels, given), strict=True) if at < 0)
+
+
 def written_truths(labels: Sequence[Any]) -> dict[str, int]:
     """Return the positions of "true" and "false" among labels, of each that stands there once in any letters.
 
@@ -211,6 +222,11 @@ def refer_labels(count: int, classes: Sequence[Any]) -> Labels:
     ((-1,), (-2, -3))
     """
     return refer_numbers(count, classes) if are_numbers(classes) else refer_texts(count)
+
+
+def default_decisions(classes: Labels, count: int) -> Labels:
+    """Return the names of ``count`` decisions without labels: the classes, then those that are no class."""
+    return as_labels(classes + refer_labels(count - len(classes), classes), "the decisions (classes, then refer)")
 
 
 def refer_texts(count: int) -> Labels:
@@ -321,3 +337,60 @@ def _check_distinct(labels: Labels, what: str) -> None:
                 f"rename or remove one of them."
             )
         by_value[label] = by_text[text] = label
+
+
+def label_array(labels: Any, classes: np.ndarray) -> np.ndarray:
+    """Return labels of decisions as an array: classes as they are in theirs, with their dtype.
+
+    Parameters
+    ----------
+    labels : sequence of labels
+        Classes first, then decisions that are no class.
+    classes : ndarray of shape (K,)
+
+    Returns
+    -------
+    ndarray
+        Of the dtype of the classes or, with other decisions, of the smallest that holds all (int16 for uint8 and -1);
+        of objects where kinds are mixed.
+    """
+    places = [at for at in match_labels(labels, as_labels(classes)) if at >= 0]
+    known = classes[places]
+    others = list(labels)[len(places) :]
+    if not others:
+        return np.asarray(known)
+    wanted = [*as_labels(known), *others]
+    parts = [np.asarray([label], _smallest(label, known.dtype)) for label in others]
+    try:
+        array = np.concatenate([known, *parts])
+    except TypeError:  # kinds without a common dtype
+        return _objects(wanted)
+    if array.dtype.kind == "f" and all(map(_is_whole, wanted)):  # NumPy's choice for uint64 and int8
+        array = np.asarray(wanted)
+    return array if array.tolist() == wanted else _objects(wanted)
+
+
+def _smallest(label: Any, beside: np.dtype) -> Any:
+    """Return the dtype that a number needs beside numbers of another; None: NumPy's choice."""
+    if _is_whole(label):
+        return np.min_scalar_type(label)
+    with np.errstate(over="ignore"):
+        same = beside.kind == "f" and isinstance(label, float) and float(beside.type(label)) == label
+    return beside if same else None
+
+
+def plain_array(values: Any) -> np.ndarray:
+    """Return values as an array that holds them as they are: of their dtype, or of objects where kinds are mixed."""
+    values = list(values)
+    array = np.asarray(values) if len({np.asarray(value).dtype.kind for value in values}) == 1 else _objects(values)
+    return array if array.tolist() == values else _objects(values)  # texts lose NULs at their end
+
+
+def _objects(values: list[Any]) -> np.ndarray:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _is_whole(label: Any) -> bool:
+    return isinstance(label, Integral) and not isinstance(label, bool)

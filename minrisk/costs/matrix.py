@@ -1,26 +1,44 @@
-"""CostMatrix: a checked, labelled, read-only table of costs. Rows are true classes, columns are decisions."""
+"""CostMatrix: a checked, labelled, read-only table of costs, and the checks of tables that it is made of."""
 
 from __future__ import annotations
 
-import importlib
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from minrisk._cached import cached_property
-from minrisk._printable import printable
 from minrisk._typing import FloatArray
-from minrisk.costs.labels import Labels, as_labels, match_labels, named_beside, refer_labels
-from minrisk.costs.tables import Table, avoidable, check_cells, check_diagonal, check_given, is_labelled, parse
+from minrisk._utils import cached_property, warn_caller
+from minrisk._utils.packages import library
+from minrisk._utils.text import printable
+from minrisk.costs.files import cost_cells, read_file
+from minrisk.costs.labels import (
+    Labels,
+    as_labels,
+    default_decisions,
+    label_text,
+    listed,
+    match_labels,
+    named_beside,
+    unmatched,
+)
+from minrisk.costs.units import avoidable
+from minrisk.data.delimiters import separated_by
 
 _SHOWN_ROWS = 10  # rows and columns of a repr before "..."
+_TRUE_CLASSES = "the true classes (rows) of cost"
+_DECISIONS = "the decisions (columns) of cost"
+
+Table = tuple[FloatArray, Labels | None, Labels | None]  # costs (K, D); labels of rows and of columns: both or none
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class CostMatrix:
-    """What each decision costs for each true class: a checked and labelled table that cannot be changed.
+    """Hold what each decision costs for each true class, in a checked and labelled table that cannot be changed.
 
     ``values[i, j]`` is what it costs to decide j when the truth is i, for K true classes and D decisions.
     Tables of equal values and labels are equal, and have the same hash.
@@ -92,32 +110,65 @@ class CostMatrix:
     values: FloatArray
     classes: Labels | None
     decisions: Labels | None
-    _graded: bool  # without labels, but for classes from the lowest to the highest, see `graded`
+    _graded: bool  # without labels, but for classes from the lowest to the highest, see `_from_lowest`
 
     def __init__(self, values: Any, classes: Any = None, decisions: Any = None, allow_diagonal: bool = False) -> None:
-        labelled = is_labelled(values) or (isinstance(values, CostMatrix) and values.classes is not None)
+        labelled = is_labelled(values)
         if labelled and (classes is not None or decisions is not None):
             raise ValueError(
                 "classes and decisions must be left out when the table has labels of its own, got both: "
                 "rename the table's labels, or pass its numbers alone."
             )
-        if isinstance(values, CostMatrix):
-            source = Table(values.values, values.classes, values.decisions)
-        else:
-            source = parse(values)
-        numbers = source.values + 0.0  # a copy of our own, with -0.0 turned into 0.0
-        table = source._replace(values=numbers) if labelled else _labelled(numbers, classes, decisions)
-        table = _with_default_names(table)
-        _check_shape(table)
-        check_given(table)
-        check_cells(table.values, table.classes, table.decisions)
-        if not allow_diagonal:
-            check_diagonal(table, by_position=not labelled)
-        numbers.flags.writeable = False
-        object.__setattr__(self, "values", numbers)
-        object.__setattr__(self, "classes", table.classes)
-        object.__setattr__(self, "decisions", table.decisions)
-        object.__setattr__(self, "_graded", table.classes is None and getattr(values, "_graded", False))
+        costs, rows, columns = parse(values)
+        costs = costs + 0.0  # a copy of our own, with -0.0 turned into 0.0
+        if not labelled:
+            rows, columns = _labels_of_bare(costs.shape, classes, decisions)
+        if rows is not None and columns is not None:
+            columns = _with_default_names(rows, columns)
+        n_classes, n_decisions = costs.shape
+        if n_classes < 1 or n_decisions < 2:
+            raise ValueError(
+                f"cost must have one row or more and two decisions (columns) or more, got shape {costs.shape}: there "
+                "must be something to decide."
+            )
+        own = _right_cells(n_classes, rows, columns)
+        for i, j in own:
+            if np.isnan(costs[i, j]):  # as where a diagonal is left empty
+                raise ValueError(
+                    f"{cell(i, j, rows, columns)} is the cost of a correct decision and must be a number, got nan: "
+                    "set it to 0."
+                )
+        check_cells(costs, rows, columns)
+        for i, j in () if allow_diagonal else own:
+            if costs[i, j] != 0:
+                order = "" if labelled else _other_order(costs, rows)
+                raise ValueError(
+                    f"{cell(i, j, rows, columns)} is the cost of a correct decision and must be 0, got "
+                    f"{costs[i, j]:g}: {order}set it to 0, or allow it with CostMatrix(..., allow_diagonal=True)."
+                )
+        self._set(costs, rows, columns, rows is None and getattr(values, "_graded", False))
+
+    @classmethod
+    def _of_checked(
+        cls, values: FloatArray, classes: Labels | None, decisions: Labels | None, is_graded: bool = False
+    ) -> CostMatrix:
+        """Make one of costs and labels that have been checked."""
+        matrix = object.__new__(cls)
+        matrix._set(np.array(values, dtype=np.float64, order="C"), classes, decisions, is_graded)
+        return matrix
+
+    def _set(self, values: FloatArray, classes: Labels | None, decisions: Labels | None, is_graded: bool) -> None:
+        values.flags.writeable = False
+        parts = {"values": values, "classes": classes, "decisions": decisions, "_graded": is_graded}
+        for name, value in parts.items():
+            object.__setattr__(self, name, value)  # the class is frozen
+
+    def _from_lowest(self) -> CostMatrix:
+        """Return these costs, without labels, as costs of classes from the lowest to the highest.
+
+        Numbers are in order by themselves; of texts somebody must say it, and :func:`minrisk.costs.as_cost` asks.
+        """
+        return CostMatrix._of_checked(self.values, self.classes, self.decisions, self.classes is None)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -160,10 +211,7 @@ class CostMatrix:
         >>> float(frame.loc["ill", "healthy"])
         5.0
         """
-        try:
-            pandas = importlib.import_module("pandas")
-        except ImportError:
-            raise ImportError("A DataFrame needs pandas, which cannot be imported: pip install pandas.") from None
+        pandas = library("pandas", "cli", "A DataFrame needs")
         names = range(self.shape[0]) if self.classes is None else list(self.classes)
         index = pandas.Index(names, name="true")
         columns = None if self.decisions is None else pandas.Index(list(self.decisions))
@@ -192,7 +240,7 @@ class CostMatrix:
         return self  # it cannot change
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return of_checked, (self.values, self.classes, self.decisions, self._graded)
+        return CostMatrix._of_checked, (self.values, self.classes, self.decisions, self._graded)
 
     def __repr__(self) -> str:
         n_classes, n_decisions = self.shape
@@ -214,41 +262,168 @@ class CostMatrix:
         return "\n".join([title, *("  ".join(line) for line in padded)])
 
 
-def graded(matrix: CostMatrix) -> CostMatrix:
-    """Return a cost without labels as one for classes from the lowest to the highest.
+def is_frame(cost: Any) -> bool:
+    """Return whether ``cost`` looks like a pandas DataFrame, without importing pandas."""
+    return all(hasattr(cost, name) for name in ("columns", "index", "to_numpy"))
 
-    Numbers are in order by themselves; of texts somebody must say it, and :func:`minrisk.costs.as_cost` asks.
+
+def is_series(values: Any) -> bool:
+    """Return whether ``values`` looks like a pandas Series, without importing pandas."""
+    return all(hasattr(values, name) for name in ("items", "index", "to_numpy")) and not is_frame(values)
+
+
+def is_labelled(cost: Any) -> bool:
+    """Return whether ``cost`` carries the labels of its rows and columns."""
+    if isinstance(cost, CostMatrix):
+        return cost.classes is not None
+    return isinstance(cost, (str, os.PathLike, Mapping)) or is_frame(cost)
+
+
+def column_names(cost: Any) -> Labels | None:
+    """Return the labels of the columns of a pandas, polars or Arrow table, None for an array."""
+    if is_frame(cost):
+        return _of_one_level(cost.columns, _DECISIONS)
+    named = getattr(cost, "column_names", None) or (hasattr(cost, "to_numpy") and getattr(cost, "columns", None))
+    return as_labels(named, _DECISIONS) if named else None
+
+
+def unnamed(count: int) -> Labels:
+    """Return the names that polars gives to columns without any."""
+    return tuple(f"column_{j}" for j in range(count))
+
+
+def parse(cost: Any) -> Table:
+    """Return the numbers and labels of a CostMatrix, file, dict of dicts, DataFrame or table of numbers."""
+    if isinstance(cost, CostMatrix):
+        return cost.values, cost.classes, cost.decisions
+    if isinstance(cost, (str, os.PathLike)):
+        return _from_file(Path(cost))
+    if isinstance(cost, Mapping):
+        return _from_mapping(cost)
+    if is_frame(cost):
+        classes, decisions = _of_one_level(cost.index, _TRUE_CLASSES), _of_one_level(cost.columns, _DECISIONS)
+        return as_numbers(cost, classes, decisions), classes, decisions
+    columns = column_names(cost)
+    if columns is not None and columns != unnamed(len(columns)):
+        raise ValueError(
+            f"cost must name its rows as well as its columns {listed(columns)}, which a {type(cost).__name__} cannot: "
+            "pass CostMatrix(cost.to_numpy(), classes=[...], decisions=[...]) or a pandas DataFrame with an index."
+        )
+    return as_numbers(cost), None, None
+
+
+def _of_one_level(labels: Any, what: str) -> Labels:
+    if getattr(labels, "nlevels", 1) > 1:
+        way = 'cost.droplevel(0, axis="columns")' if what == _DECISIONS else "cost.droplevel(0)"
+        raise ValueError(
+            f"{what} must have one label each, got a MultiIndex of {labels.nlevels} levels: keep one of them, for "
+            f"example by {way}."
+        )
+    return as_labels(labels, what)
+
+
+def as_numbers(cost: Any, rows: Labels | None = None, columns: Labels | None = None) -> FloatArray:
+    """Return ``cost`` as a C-ordered float64 table, itself if it is one, or say which cell is no number."""
+    try:
+        raw = np.asarray(cost)
+    except ValueError:
+        raise ValueError(
+            "cost must be a table of numbers, got rows of different lengths: give every row one cost per decision."
+        ) from None
+    if raw.ndim != 2:
+        pairs = is_series(cost) and getattr(cost.index, "nlevels", 1) == 2
+        raise ValueError(
+            f"cost must be 2-d (one row per true class, one column per decision), got {type(cost).__name__} "
+            f"with {raw.ndim} dimension{'' if raw.ndim == 1 else 's'}: give a table such as [[0, 1], [5, 0]]"
+            f"{', here by cost.unstack() if its index has a class and a decision for each cost' if pairs else ''}."
+        )
+    if raw.dtype.kind in "biuf":
+        with np.errstate(over="ignore"):  # of longer floats, which are then refused as infinite
+            return np.ascontiguousarray(raw, dtype=np.float64)
+    if raw.dtype.kind in "US" and not isinstance(cost, np.ndarray):
+        raw = np.asarray(cost, dtype=object)  # among strings NumPy writes the numbers as strings too
+    values = np.empty(raw.shape)
+    for i, j in np.ndindex(*raw.shape):
+        values[i, j] = _number(raw[i, j], i, j, rows, columns)
+    return values
+
+
+def cell(i: int, j: int, rows: Labels | None = None, columns: Labels | None = None) -> str:
+    """Return the name of a cell: by label where there are labels, else by position.
+
+    Examples
+    --------
+    >>> cell(1, 2), cell(0, 1, ("knife", "bottle"), ("knife", "bottle"))
+    ('cost[1, 2]', "cost['knife', 'bottle']")
     """
-    object.__setattr__(matrix, "_graded", matrix.classes is None)
-    return matrix
+    row = i if rows is None else rows[i]
+    column = j if columns is None else columns[j]
+    return f"cost[{row!r}, {column!r}]"
 
 
-def of_checked(
-    values: FloatArray, classes: Labels | None, decisions: Labels | None, is_graded: bool = False
-) -> CostMatrix:
-    """Return parts of a checked cost as a cost."""
-    matrix = object.__new__(CostMatrix)
-    own = np.array(values, dtype=np.float64, order="C")
-    own.flags.writeable = False
-    for name, value in (("values", own), ("classes", classes), ("decisions", decisions), ("_graded", is_graded)):
-        object.__setattr__(matrix, name, value)
-    return matrix
+def not_finite(name: str, value: float) -> str:
+    """Return the message about a cell that is NaN or infinite."""
+    way = "give the cost that is missing; " if np.isnan(value) else ""
+    return f"{name} must be a finite number, got {value}: {way}a decision never to be taken gets a large finite cost."
 
 
-def _with_default_names(table: Table) -> Table:
-    """Call decisions that are no class as they are called beside these classes."""
-    if table.classes is None or table.decisions is None:
-        return table
-    known = match_labels(table.decisions, table.classes)
-    others = tuple(label for label, at in zip(table.decisions, known, strict=True) if at < 0)
-    names = iter(named_beside(others, table.classes, table.classes))
-    decisions = (label if at >= 0 else next(names) for label, at in zip(table.decisions, known, strict=True))
-    return table._replace(decisions=tuple(decisions))
+def check_cells(values: FloatArray, rows: Labels | None, columns: Labels | None) -> None:
+    """Raise a ValueError that names the first cell not finite or below zero.
+
+    A row of zeros is a row like any other whose decisions all cost the same: it has no say in them.
+    """
+    if values.size == 0:
+        return
+    least = values.min()  # nan and inf survive the maximum, -inf and negative numbers the minimum
+    if not np.isfinite(values.max()) or not np.isfinite(least):
+        i, j = np.argwhere(~np.isfinite(values))[0].tolist()
+        raise ValueError(not_finite(cell(i, j, rows, columns), values[i, j]))
+    if least < 0:
+        i, j = np.argwhere(values < 0)[0].tolist()
+        raise ValueError(
+            f"{cell(i, j, rows, columns)} must be zero or more, got {values[i, j]:g}: "
+            f"write a gain as a smaller cost, by adding a constant to its row."
+        )
 
 
-def _labelled(values: FloatArray, classes: Any, decisions: Any) -> Table:
-    """Give a bare table its labels: decisions are by default the classes, then "refer" ones."""
-    n_classes, n_decisions = values.shape
+def _right_cells(n_classes: int, classes: Labels | None, decisions: Labels | None) -> list[tuple[int, int]]:
+    """Return the cells (row, column) where the decision is the true class."""
+    if classes is None or decisions is None:
+        return [(i, i) for i in range(n_classes)]
+    return [(i, j) for i, j in enumerate(match_labels(classes, decisions)) if j >= 0]
+
+
+def order_of_zeros(is_free: npt.NDArray[np.bool_]) -> list[int]:
+    """Return the column of each row's only 0 if these columns differ, so that they may be in another order; else []."""
+    if (is_free.sum(axis=1) != 1).any() or (is_free.sum(axis=0) > 1).any():
+        return []
+    return [int(j) for j in is_free.argmax(axis=1)]
+
+
+def _other_order(costs: FloatArray, rows: Labels | None) -> str:
+    """Return what to do where zeros stand as if rows and columns were in different orders, else nothing."""
+    free = costs == 0
+    places = order_of_zeros(free) if free.shape[0] == free.shape[1] else []
+    if not places:
+        return ""
+    names = range(len(costs)) if rows is None else rows
+    by_column = [names[i] for i in np.argsort(places)]
+    return (
+        f"the zeros stand as if the rows were in the order {listed(names)} and the columns in the order "
+        f"{listed(by_column)}, so give both in one order, or "
+    )
+
+
+def _with_default_names(classes: Labels, decisions: Labels) -> Labels:
+    """Return the decisions, those that are no class as they are called beside these classes."""
+    names = iter(named_beside(unmatched(decisions, classes), classes, classes))
+    known = match_labels(decisions, classes)
+    return tuple(label if at >= 0 else next(names) for label, at in zip(decisions, known, strict=True))
+
+
+def _labels_of_bare(shape: tuple[int, ...], classes: Any, decisions: Any) -> tuple[Labels, Labels] | tuple[None, None]:
+    """Return the labels of a table without: decisions are by default the classes, then "refer" ones."""
+    n_classes, n_decisions = shape
     if classes is None and decisions is not None:
         raise ValueError("classes must be given along with decisions, got only decisions: label the rows as well.")
     if decisions is None and n_decisions < n_classes:
@@ -258,12 +433,11 @@ def _labelled(values: FloatArray, classes: Any, decisions: Any) -> Table:
             f"decisions=...), a DataFrame or a dict."
         )
     if classes is None:
-        return Table(values, None, None)
+        return None, None
     rows = _fitting(classes, n_classes, "classes", "row")
     if decisions is not None:
-        return Table(values, rows, _fitting(decisions, n_decisions, "decisions", "column"))
-    columns = as_labels(rows + refer_labels(n_decisions - n_classes, rows), "the decisions (classes, then refer)")
-    return Table(values, rows, columns)
+        return rows, _fitting(decisions, n_decisions, "decisions", "column")
+    return rows, default_decisions(rows, n_decisions)
 
 
 def _fitting(labels: Any, count: int, what: str, line: str) -> Labels:
@@ -276,10 +450,59 @@ def _fitting(labels: Any, count: int, what: str, line: str) -> Labels:
     return found
 
 
-def _check_shape(table: Table) -> None:
-    n_classes, n_decisions = table.values.shape
-    if n_classes < 1 or n_decisions < 2:
-        raise ValueError(
-            f"cost must have one row or more and two decisions (columns) or more, got shape "
-            f"{table.values.shape}: there must be something to decide."
+def _number(value: Any, i: int, j: int, rows: Labels | None, columns: Labels | None) -> float:
+    hint = "give every cell a number"
+    if isinstance(value, str) and j == 0 and columns is not None:
+        hint += ", and read a file whose first column names the classes with index_col=0"
+    if not isinstance(value, (str, bytes, complex)):
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    shown = value.item() if isinstance(value, np.generic) else value
+    raise ValueError(f"{cell(i, j, rows, columns)} must be a number, got {shown!r}: {hint}.")
+
+
+def _from_mapping(cost: Mapping[Any, Any]) -> Table:
+    for label, row in cost.items():
+        if not isinstance(row, Mapping):
+            raise TypeError(
+                f"cost given as a dict must be a dict of dicts {{true: {{decision: cost}}}}, "
+                f"got {type(row).__name__} for {label!r}: write {{{label!r}: {{decision: cost, ...}}}}."
+            )
+    classes = as_labels(cost, _TRUE_CLASSES)
+    decisions = as_labels(dict.fromkeys(decision for row in cost.values() for decision in row), _DECISIONS)
+    values = np.empty((len(classes), len(decisions)))
+    for i, row in enumerate(cost.values()):
+        for j, decision in enumerate(decisions):
+            if decision in row:
+                values[i, j] = _number(row[decision], i, j, classes, decisions)
+            elif label_text(decision) == label_text(classes[i]):  # the correct decision may be left out
+                values[i, j] = 0.0
+            else:
+                raise ValueError(
+                    f"{cell(i, j, classes, decisions)} must be given, got only the decisions "
+                    f"{listed(list(row))} for {classes[i]!r}: add the missing cost."
+                )
+    return values, classes, decisions
+
+
+def _from_file(path: Path) -> Table:
+    """Read a file whose header names the decisions and whose first column names the true classes."""
+
+    def named(true: str, decision: str) -> str:
+        return f"cost[{true!r}, {decision!r}] in {path}"
+
+    text = read_file(path)
+    found = cost_cells(text.content, str(path), text.delimiter, named, first=text.first)
+    if found.doubtful is not None:
+        from minrisk.data.column_report import DataWarning
+
+        warn_caller(
+            f"{path} is {separated_by(found.delimiter)}, and {found.doubtful}: write its costs without marks between "
+            "thousands if another number is meant.",
+            DataWarning,
         )
+    classes = as_labels([cell.strip() for cell in found.classes], f"the true classes (first column) of {path}")
+    decisions = as_labels([cell.strip() for cell in found.decisions], f"the decisions (header) of {path}")
+    return found.values, classes, decisions

@@ -1,23 +1,42 @@
-"""Whatever a user may call a cost, brought into the order of the classes of a data set."""
+"""Costs as users give them, brought into the order of the classes of a data set.
+
+A table of classes by decisions becomes a :class:`CostMatrix` (:func:`as_cost`, :func:`stated_cost`), and costs with a
+row or a matrix for each sample become :class:`CostsPerRow` (:func:`costs_per_row`). Callers ask once which of the two
+they have.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk.costs.labels import Labels, as_labels, label_text, listed, match_labels, named_beside, refer_labels
-from minrisk.costs.matrix import CostMatrix, of_checked
-from minrisk.costs.tables import (
+from minrisk._utils import warn_caller
+from minrisk.costs.labels import (
+    Labels,
+    are_numbers,
+    as_labels,
+    default_decisions,
+    label_text,
+    listed,
+    match_labels,
+    named_beside,
+    unmatched,
+    written_numbers,
+)
+from minrisk.costs.matrix import (
+    CostMatrix,
     as_numbers,
     check_cells,
     column_names,
     is_frame,
     is_labelled,
     not_finite,
+    order_of_zeros,
     parse,
     unnamed,
 )
@@ -140,26 +159,212 @@ def as_cost(cost: Any, classes: Any, *, allow_diagonal: bool = False) -> CostMat
     labels = as_labels(classes)
     if cost is None:
         return CostMatrix(1.0 - np.eye(len(labels)), labels)
-    matrix = cost if isinstance(cost, CostMatrix) else None
-    if is_labelled(cost):
-        matrix = CostMatrix(cost, allow_diagonal=allow_diagonal)
-    if matrix is not None and matrix.classes is not None:
-        return aligned(matrix, labels, trusted=isinstance(cost, CostMatrix), hint=positions_hint(cost, matrix))
-    values = parse(cost).values if matrix is None else matrix.values
-    if len(values) != len(labels):
-        way = "give the missing rows" if len(values) < len(labels) else "leave out those of other classes"
+    return aligned(cost, labels, allow_diagonal=allow_diagonal)
+
+
+def stated_cost(cost: Any, classes: Any, labels: Any = (), decisions: Any = ()) -> CostMatrix:
+    """Return the costs of a fit with all that they say: :func:`as_cost`, and then the other classes they name.
+
+    Classes that no training row has may come up later, in the rows of a fold that decisions are judged by.
+
+    Parameters
+    ----------
+    cost : object
+        As in :func:`as_cost`, not None.
+    classes : array-like of K labels
+        The classes of the training rows. Where a meta-estimator has numbered them, 0 to K - 1 in the order of the
+        sorted labels, labelled costs of K classes are taken in that order: numbers by size, texts provided that their
+        order as texts is also that of the numbers they write, if they do.
+    labels : array-like, optional
+        All labels of y, of which `classes` have rows that count: a table without labels may have a row for each of
+        them. By default these are the classes.
+    decisions : array-like of D labels, optional
+        What to call the columns of a table without labels, if they are as many and begin with the classes.
+
+    Returns
+    -------
+    CostMatrix
+        Rows and decisions of :func:`as_cost` first; then those of the other classes.
+
+    Raises
+    ------
+    ValueError
+        As :func:`as_cost`; also if classes seem to be numbers of a meta-estimator and nobody can tell of which.
+
+    Examples
+    --------
+    >>> cost = {"a": {"b": 1, "c": 2}, "b": {"a": 3, "c": 4}, "c": {"a": 5, "b": 6}}
+    >>> stated_cost(cost, ["a", "c"])
+    CostMatrix: 3 true classes (rows) x 3 decisions (columns)
+       a  c  b
+    a  0  2  1
+    c  5  0  6
+    b  3  4  0
+    >>> stated_cost(cost, [0, 1, 2]).values[0]
+    array([0., 1., 2.])
+    >>> stated_cost(CostMatrix([[0, 1], [9, 0]], [5, 10]), [0, 1]).classes
+    (0, 1)
+    """
+    if len(labels) > len(classes):
+        # Rows of weight 0 make no class, but a table without labels may have been written with theirs in mind.
+        with suppress(ValueError):
+            cost = stated_cost(cost, labels)
+    return aligned(cost, as_labels(classes), with_others=True, decisions=as_labels(decisions, "decisions"))
+
+
+def aligned(
+    cost: Any, classes: Labels, *, allow_diagonal: bool = False, with_others: bool = False, decisions: Labels = ()
+) -> CostMatrix:
+    """Return costs with the rows of the classes first, and those `with_others` that they name.
+
+    See :func:`as_cost` and :func:`stated_cost`; `decisions` are as there.
+    """
+    if not is_labelled(cost):
+        return _named(cost, classes, decisions, allow_diagonal)
+    as_stated = isinstance(cost, CostMatrix)  # taken at its word: decisions may look like misspelt classes
+    matrix = cost if as_stated else CostMatrix(cost, allow_diagonal=allow_diagonal)
+    if with_others:
+        matrix = _renumbered(matrix, classes)
+    own, given = matrix.classes, matrix.decisions
+    assert own is not None
+    assert given is not None
+    rows = match_labels(classes, own)
+    if -1 in rows:
+        missing = unmatched(classes, own)
+        only_numbered = is_frame(cost) and own == tuple(range(len(own)))
+        hint = ", or pass cost.to_numpy() if its rows are in the order of the classes" if only_numbered else ""
         raise ValueError(
-            f"cost must have one row per class: expected {len(labels)} rows for the classes "
-            f"{listed(labels)}, got shape {values.shape}; {way}, or give a DataFrame, dict or CostMatrix with "
+            f"cost must have a row for every class, got none for {listed(missing)} among its rows "
+            f"{listed(own)}: add the row{'' if len(missing) == 1 else 's'}{hint}."
+        )
+    columns, names = _column_order(given, classes, own, as_stated)
+    if len(own) > len(classes) and len(names) < 2:
+        raise ValueError(
+            f"cost must have two decisions or more, but with the {len(own) - len(classes)} classes left out that do "
+            f"not occur here only {listed(names)} are left: give the classes {listed(classes)} costs of their own."
+        )
+    more = [i for i, at in enumerate(match_labels(own, classes)) if at < 0]
+    if with_others and more:  # after the classes, so that codes of rows and decisions stay what they are
+        others, rest = tuple(own[i] for i in more), [j for j in range(len(given)) if j not in columns]
+        _warn_of_decisions_as_rows(others, given)
+        return CostMatrix(
+            matrix.values[np.ix_([*rows, *more], [*columns, *rest])],
+            classes + named_beside(others, own, classes),
+            names + named_beside(tuple(given[j] for j in rest), own, classes),
+            allow_diagonal=True,
+        )
+    if classes == own and names == given:
+        return matrix
+    return CostMatrix._of_checked(matrix.values[np.ix_(rows, columns)], classes, names)
+
+
+def _named(cost: Any, classes: Labels, decisions: Labels, allow_diagonal: bool) -> CostMatrix:
+    """Return a table without labels as one of the classes, whose decisions are these if they are as many."""
+    values, as_stated = parse(cost)[0], isinstance(cost, CostMatrix)
+    if len(values) != len(classes):
+        way = "give the missing rows" if len(values) < len(classes) else "leave out those of other classes"
+        raise ValueError(
+            f"cost must have one row per class: expected {len(classes)} rows for the classes "
+            f"{listed(classes)}, got shape {values.shape}; {way}, or give a DataFrame, dict or CostMatrix with "
             "labels, of which those of other classes are not used."
         )
-    if matrix is not None and matrix._graded and any(isinstance(label, str) for label in labels):
+    if as_stated and cost._graded and any(isinstance(label, str) for label in classes):
         raise ValueError(
-            f"cost must name the classes from the lowest to the highest, got ordinal({len(labels)}) for the texts "
-            f"{listed(labels)}, whose order nobody said: write ordinal with the labels in order, as in "
+            f"cost must name the classes from the lowest to the highest, got ordinal({len(classes)}) for the texts "
+            f"{listed(classes)}, whose order nobody said: write ordinal with the labels in order, as in "
             "ordinal(['low', 'medium', 'high'])."
         )
-    return CostMatrix(values, labels, allow_diagonal=allow_diagonal or matrix is not None)
+    fits = len(decisions) == values.shape[1] and decisions[: len(classes)] == classes
+    return CostMatrix(values, classes, decisions if fits else None, allow_diagonal or as_stated)
+
+
+def _column_order(given: Labels, classes: Labels, rows: Labels, as_stated: bool) -> tuple[list[int], Labels]:
+    """Return the columns to keep and what they are called: ``classes`` first, then those no row is named after."""
+    of_class = match_labels(classes, given)
+    extra = [j for j, row in enumerate(match_labels(given, rows)) if row < 0]
+    others = tuple(given[j] for j in extra)
+    if not as_stated:
+        spelt = {_spelt(label): label for label in rows}
+        for label in others:
+            if (meant := spelt.get(_spelt(label))) is not None:
+                raise ValueError(
+                    f"cost names {label!r} as a decision, which is the class {meant!r} but for capitals or blanks: "
+                    "write both in the same way, or pass CostMatrix(values, classes=..., decisions=...) if they "
+                    "differ."
+                )
+        without = unmatched(classes, given)
+        if extra and 0 < len(without) < len(classes):  # all without: decisions of another kind
+            raise ValueError(
+                f"cost names {listed(others)} as a decision but has no column for the class "
+                f"{listed(without)}: correct the name, or pass CostMatrix(values, classes=..., decisions=...) if that "
+                f"class is never to be decided."
+            )
+    kept = tuple(label for label, column in zip(classes, of_class, strict=True) if column >= 0)
+    order = [column for column in of_class if column >= 0] + extra
+    return order, kept + named_beside(others, rows, classes)
+
+
+def _spelt(label: Any) -> str:
+    """Return a label without capitals and blanks."""
+    return "".join(label_text(label).casefold().split())
+
+
+def _warn_of_decisions_as_rows(others: Labels, decisions: Labels) -> None:
+    """Warn of rows that are neither classes of the data nor decisions: the costs may have been written transposed."""
+    if nowhere := unmatched(others, decisions):
+        warn_caller(
+            f"cost has rows for {listed(nowhere)}, which no row of y is and which cannot be decided: rows are true "
+            "classes and columns are decisions (the keys of a dict are the rows), so transpose the costs if these are "
+            "decisions.",
+            UserWarning,
+        )
+
+
+def _renumbered(matrix: CostMatrix, classes: Labels) -> CostMatrix:
+    """Return labelled costs with the numbers that a meta-estimator gave to the classes, if it did."""
+    rows, columns = matrix.classes, matrix.decisions
+    assert rows is not None
+    assert columns is not None
+    whole = are_numbers(classes) and not any(isinstance(label, bool) for label in classes)
+    if -1 not in match_labels(classes, rows) or not whole or not set(classes) <= set(range(len(rows))):
+        return matrix
+    order = _order(rows)
+    if len(classes) < len(rows) or order is None:
+        few = len(classes) < len(rows)
+        why = "are more" if few else "would be sorted otherwise as numbers than as texts"
+        which = "those of just these classes" if few else "the costs"
+        raise ValueError(
+            f"cost must have the labels of y, but y holds the classes {listed(classes)}, as if a meta-estimator had "
+            f"numbered them anew (cross_val_predict and voting, stacking, bagging and one-vs-rest classifiers do), and "
+            f"cost has the labels {listed(rows)}, which {why}: pass {which} as a plain table in the order of the "
+            f"sorted classes, or all with the numbers as labels, CostMatrix(table, classes=range({len(rows)})), "
+            "if they number all classes."
+        )
+    number = dict(zip(order, sorted(classes), strict=True))
+    decided = match_labels(columns, rows)
+    names = iter(named_beside(unmatched(columns, rows), rows, classes))
+    return CostMatrix(
+        matrix.values,
+        [number[i] for i in range(len(rows))],
+        [number[at] if at >= 0 else next(names) for at in decided],
+        allow_diagonal=True,
+    )
+
+
+def _order(labels: Labels) -> list[int] | None:
+    """Return the positions of the sorted labels; None if that depends on whether texts were numbers in the data.
+
+    Numbers stand for numbers. Texts may have been either, as those of a file of costs.
+    """
+    ways: list[Sequence[Any]] = [labels]
+    if not are_numbers(labels):
+        numbers = written_numbers(labels)
+        ways += [[label_text(label) for label in labels], *([] if numbers is None else [numbers])]
+    try:
+        orders = [sorted(range(len(labels)), key=way.__getitem__) for way in ways]
+    except TypeError:  # labels of several kinds
+        return None
+    return orders[0] if all(order == orders[0] for order in orders) else None
 
 
 def is_uniform(matrix: CostMatrix) -> bool:
@@ -213,7 +418,7 @@ def is_per_row(cost: Any, n_samples: int, n_classes: int) -> bool:
     """
     if cost is None or isinstance(cost, (str, os.PathLike, Mapping, CostMatrix)):
         return False
-    if n_samples == n_classes:
+    if n_samples == n_classes:  # nobody can tell, and a table of classes is by far the more usual
         return False
     try:
         shape = np.shape(cost)
@@ -268,185 +473,177 @@ def row_costs(cost: Any, n_samples: int, classes: Any, truth: IntArray | None = 
     >>> table.shape, decisions
     ((2, 3), ('no', 'yes', 'refer'))
     """
-    labels = as_labels(classes)
-    given = column_labels(cost, labels)
-    table = as_numbers(cost, None, given)
-    if table.shape[0] != n_samples:
-        raise ValueError(
-            f"cost given per sample must have one row per sample: expected {n_samples} rows, got shape "
-            f"{table.shape}; pass the costs of exactly these samples, or a table with one row per class."
-        )
-    if given is None:
-        if table.shape[1] < len(labels):
+    names = column_names(cost)
+    return CostsPerRow(as_numbers(cost, None, names), names).table(n_samples, as_labels(classes), truth)
+
+
+class CostsPerRow(NamedTuple):
+    """Costs with a row, or a matrix, for each sample, as numbers that are not yet in the order of the classes."""
+
+    values: FloatArray  # (n, D), or (n, K, D)
+    names: Labels | None = None  # of the columns, where a table brought them along
+    decisions: Labels | None = None  # what columns are called that were read without names
+
+    @classmethod
+    def of(cls, cost: Any) -> CostsPerRow:
+        """Return an array or table, (n, D), or an array of matrices, (n, K, D), as such."""
+        if isinstance(cost, CostsPerRow):
+            return cost
+        if not is_per_row_and_class(cost):
+            names = column_names(cost)
+            return cls(as_numbers(cost, None, names), names)
+        try:
+            with np.errstate(over="ignore"):
+                return cls(np.asarray(cost, dtype=np.float64))
+        except (TypeError, ValueError):
             raise ValueError(
-                f"cost given per sample must have one column per class: expected {len(labels)} columns or "
-                f"more for the classes {listed(labels)}, got shape {table.shape}; give the missing columns, "
-                f"or a DataFrame with labels."
-            )
-        decisions = as_labels(
-            labels + refer_labels(table.shape[1] - len(labels), labels), "the decisions (classes, then refer)"
-        )
-        if truth is not None:
-            _check_places(table, truth, labels)
-    else:
-        order, decisions = column_order(given, labels, labels, trusted=False)
-        known = sum(at >= 0 for at in match_labels(decisions, labels))
-        decisions = decisions[:known] + named_beside(decisions[known:], labels, labels)
-        if order != list(range(table.shape[1])):
-            table = np.ascontiguousarray(table[:, order])
-    if len(decisions) < 2:
-        raise ValueError(
-            f"cost must have two decisions (columns) or more, got {listed(decisions)}: there must be "
-            "something to decide."
-        )
-    check_cells(table, None, decisions)
-    return table, decisions
+                "cost with a matrix for each row must hold numbers only, and matrices of one shape: give an array of "
+                "them."
+            ) from None
 
+    @property
+    def has_matrices(self) -> bool:
+        """Whether there is a matrix for each sample, (n, K, D)."""
+        return self.values.ndim == 3
 
-def _check_places(table: FloatArray, truth: IntArray, classes: Labels) -> None:
-    """Refuse columns without labels where right decisions cost something, and would not in other places."""
-    if not table[np.arange(len(table)), truth].any():
-        return
-    costly = np.zeros((len(classes), table.shape[1]), dtype=bool)
-    np.logical_or.at(costly, truth, table != 0)
-    if table.shape[1] > len(classes):
-        names, places, what = classes, _rising_places(~costly), "as if y lacked a class"
-    else:
-        seen = np.unique(truth)
-        names, free = tuple(classes[k] for k in seen), ~costly[seen]
-        places = free.argmax(axis=1).tolist() if (free.sum(axis=1) == 1).all() else []
-        what = f"as if they stood in another order than the sorted classes {listed(classes)}"
-    if places and len(set(places)) == len(places):
-        raise ValueError(
-            f"cost given per sample has {table.shape[1]} columns without labels for the classes {listed(names)}, which "
-            f"cost nothing in the columns {listed(places)}, {what}: {NAME_THE_COLUMNS}."
-        )
+    def labels(self, classes: Labels) -> Labels | None:
+        """Return the labels of the columns; None if they have none, or are merely numbered as pandas and polars do."""
+        if self.names is None:
+            return None
+        numbers = tuple(range(len(self.names)))
+        without_meaning = self.names in (numbers, unnamed(len(self.names)))
+        numbered = without_meaning and max(match_labels(classes, self.names), default=-1) < 0
+        return None if numbered else self.names
 
+    def classes(self, classes: Any, stated: Any) -> Labels:
+        """Return the classes in whose order columns without labels stand, sorted.
 
-def _rising_places(free: np.ndarray) -> list[int]:
-    """The classes in order, each at the first column from the last one's on that costs its rows nothing; or none."""
-    places, first = list[int](), 0
-    for columns in free:
-        found = np.flatnonzero(columns[first:])
-        if not len(found):
-            return []
-        places.append(first + int(found[0]))
-        first = places[-1] + 1
-    return places
+        These are `classes`, or those that `stated` costs name (an estimator's `cost`) if they are more and there are
+        as many columns.
 
+        Examples
+        --------
+        >>> CostsPerRow(np.ones((5, 3))).classes(["a", "c"], CostMatrix(1 - np.eye(3), ["c", "b", "a"]))
+        ('a', 'b', 'c')
+        """
+        labels = as_labels(classes)
+        if self.values.shape[1] <= len(labels) or self.labels(labels) is not None or not is_labelled(stated):
+            return labels
+        named = parse(stated)[1]
+        if named is None or -1 in match_labels(labels, named):
+            return labels
+        try:
+            found = tuple(sorted(labels + named_beside(unmatched(named, labels), named, labels)))
+        except TypeError:  # labels of several kinds
+            return labels
+        return found if len(found) <= self.values.shape[1] else labels
 
-def among(cost: Any, classes: Any, stated: Any) -> Labels:
-    """Return the classes in whose order costs per row without labels stand, sorted: `classes`, or those of `stated`.
+    def matrices(
+        self, n_samples: int, classes: Labels, n_decisions: int, instead: str = NAME_THE_COLUMNS
+    ) -> FloatArray:
+        """Return the checked matrices, (n, K, D); D is `n_decisions`, or K or more.
 
-    Parameters
-    ----------
-    cost : object
-        Costs per row, (n, D) or (n, K, D).
-    classes : array-like of K labels
-        The classes of the training rows.
-    stated : object
-        Costs whose labels may name more classes, which `cost` then has if it is large enough: an estimator's `cost`.
-
-    Examples
-    --------
-    >>> among(np.ones((5, 3)), ["a", "c"], CostMatrix(1 - np.eye(3), ["c", "b", "a"]))
-    ('a', 'b', 'c')
-    """
-    labels = as_labels(classes)
-    if np.shape(cost)[1] <= len(labels) or column_labels(cost, labels) is not None:
-        return labels
-    matrix = CostMatrix(stated) if is_labelled(stated) else stated
-    if not isinstance(matrix, CostMatrix) or matrix.classes is None or -1 in match_labels(labels, matrix.classes):
-        return labels
-    others = [row for row, at in zip(matrix.classes, match_labels(matrix.classes, labels), strict=True) if at < 0]
-    try:
-        found = tuple(sorted(labels + named_beside(tuple(others), matrix.classes, labels)))
-    except TypeError:  # labels of several kinds
-        return labels
-    return found if len(found) <= np.shape(cost)[1] else labels
-
-
-def column_labels(cost: Any, classes: Labels) -> Labels | None:
-    """Return the labels of a table's columns, None for an array or a table with columns merely numbered."""
-    given = column_names(cost)
-    if given is None:
-        return None
-    numbers = tuple(range(len(given)))
-    without_meaning = given in (numbers, unnamed(len(given)))  # as pandas and polars number columns
-    numbered = without_meaning and max(match_labels(classes, given), default=-1) < 0
-    return None if numbered else given
-
-
-def aligned(matrix: CostMatrix, classes: Labels, trusted: bool, hint: str) -> CostMatrix:
-    """Return labelled costs with the rows of ``classes``; ``trusted`` ones may have decisions like misspelt classes."""
-    assert matrix.classes is not None
-    assert matrix.decisions is not None
-    rows = match_labels(classes, matrix.classes)
-    missing = [label for label, row in zip(classes, rows, strict=True) if row < 0]
-    if missing:
-        raise ValueError(
-            f"cost must have a row for every class, got none for {listed(missing)} among its rows "
-            f"{listed(matrix.classes)}: add the row{'' if len(missing) == 1 else 's'}{hint}."
-        )
-    columns, decisions = column_order(matrix.decisions, classes, matrix.classes, trusted)
-    known = sum(at >= 0 for at in match_labels(decisions, classes))
-    decisions = decisions[:known] + named_beside(decisions[known:], matrix.classes, classes)
-    values = matrix.values[np.ix_(rows, columns)]
-    left_out = len(matrix.classes) - len(classes)
-    if left_out and len(decisions) < 2:
-        raise ValueError(
-            f"cost must have two decisions or more, but with the {left_out} classes left out that do not occur here "
-            f"only {listed(decisions)} are left: give the classes {listed(classes)} costs of their own."
-        )
-    if classes == matrix.classes and decisions == matrix.decisions:
-        return matrix
-    return of_checked(values, classes, decisions)
-
-
-def column_order(given: Labels, classes: Labels, rows: Labels, trusted: bool) -> tuple[list[int], Labels]:
-    """Return the columns to keep and their labels: ``classes`` first, then those no row is named after."""
-    of_class = match_labels(classes, given)
-    extra = [j for j, row in enumerate(match_labels(given, rows)) if row < 0]
-    if not trusted:
-        _check_spelling([given[j] for j in extra], rows)
-    without = [label for label, column in zip(classes, of_class, strict=True) if column < 0]
-    if extra and 0 < len(without) < len(classes) and not trusted:  # all without: decisions of another kind
-        raise ValueError(
-            f"cost names {listed([given[j] for j in extra])} as a decision but has no column for the class "
-            f"{listed(without)}: correct the name, or pass CostMatrix(values, classes=..., decisions=...) if that "
-            f"class is never to be decided."
-        )
-    order = [column for column in of_class if column >= 0] + extra
-    kept = tuple(label for label, column in zip(classes, of_class, strict=True) if column >= 0)
-    return order, kept + tuple(given[j] for j in extra)
-
-
-def _check_spelling(others: list[Any], rows: Labels) -> None:
-    """Refuse decisions that differ from a class only by capitals or blanks."""
-    classes = {_spelt(label): label for label in rows}
-    for label in others:
-        if (meant := classes.get(_spelt(label))) is not None:
+        Raises
+        ------
+        ValueError
+            If the shape is another; where it has more rows than there are classes, with what to do `instead`.
+        """
+        n, n_rows, n_columns = self.values.shape
+        n_classes = len(classes)
+        if (n, n_rows) != (n_samples, n_classes) or not (n_columns == n_decisions or n_columns >= n_classes):
+            if n_rows > n_classes:
+                way = f"if it has rows of other classes, {instead}"
+            elif n != n_samples:
+                way = "give the matrices of exactly these rows"
+            else:
+                each = "row for every class" if n_rows < n_classes else "column for every decision"
+                way = f"give each matrix a {each}"
             raise ValueError(
-                f"cost names {label!r} as a decision, which is the class {meant!r} but for capitals or blanks: write "
-                "both in the same way, or pass CostMatrix(values, classes=..., decisions=...) if they differ."
+                f"cost with a matrix for each row must have a row in each for the classes {listed(classes)}: expected "
+                f"shape ({n_samples}, {n_classes}, {n_decisions}) for {n_samples} rows, {n_classes} classes and "
+                f"{n_decisions} decisions, got {self.values.shape}; {way}."
             )
+        if not np.all(np.isfinite(self.values)):
+            n, i, j = np.argwhere(~np.isfinite(self.values))[0].tolist()
+            raise ValueError(not_finite(f"cost[{n}, {i}, {j}]", self.values[n, i, j]))
+        return self.values
+
+    def own_rows(self, codes: IntArray, classes: Labels) -> CostsPerRow:
+        """Return the rows of the true classes, (n, D), of a matrix for each sample."""
+        matrices = self.matrices(len(codes), classes, len(classes))
+        return CostsPerRow(matrices[np.arange(len(codes)), codes], None, self.decisions)
+
+    def table(self, n_samples: int, classes: Labels, truth: IntArray | None = None) -> tuple[FloatArray, Labels]:
+        """Return the checked rows, (n, D), and their decisions, classes first: see :func:`row_costs`."""
+        table, given = self.values, self.labels(classes)
+        if table.shape[0] != n_samples:
+            raise ValueError(
+                f"cost given per sample must have one row per sample: expected {n_samples} rows, got shape "
+                f"{table.shape}; pass the costs of exactly these samples, or a table with one row per class."
+            )
+        if given is not None:
+            order, decisions = _column_order(given, classes, classes, as_stated=False)
+            if order != list(range(table.shape[1])):
+                table = np.ascontiguousarray(table[:, order])
+        else:
+            if table.shape[1] < len(classes):
+                raise ValueError(
+                    f"cost given per sample must have one column per class: expected {len(classes)} columns or "
+                    f"more for the classes {listed(classes)}, got shape {table.shape}; give the missing columns, "
+                    f"or a DataFrame with labels."
+                )
+            decisions = default_decisions(classes, table.shape[1])
+            if truth is not None:
+                _check_places(table, truth, classes)
+        if len(decisions) < 2:
+            raise ValueError(
+                f"cost must have two decisions (columns) or more, got {listed(decisions)}: there must be "
+                "something to decide."
+            )
+        check_cells(table, None, decisions)
+        return table, decisions
+
+    def table_of_counted(
+        self, codes: IntArray, classes: Any, labels: Any, stated: Any = None
+    ) -> tuple[FloatArray, Labels]:
+        """Return `table` of rows of these classes, or own rows of matrices, without columns of other labels.
+
+        Columns without labels stand for all labels, if they are enough; a labelled one that is no class is a decision.
+
+        Parameters
+        ----------
+        codes : ndarray of int, (n,)
+            Of each row's class.
+        classes, labels : array-like of K and L labels
+            As in :func:`stated_cost`, sorted.
+        stated : object
+            Costs that may name more labels, as in `classes`.
+        """
+        own, every = as_labels(classes), self.classes(labels, stated)
+        places = np.array(match_labels(own, every))[codes]
+        rows = self
+        if self.has_matrices:
+            of_all = self.values.shape[1] == len(every)
+            rows = self.own_rows(places, every) if of_all else self.own_rows(codes, own)
+        if rows.labels(every) is not None or rows.values.shape[1] < len(every):
+            return rows.table(len(codes), own, codes)
+        table, decisions = rows.table(len(codes), every, places)
+        known = [j for j, at in enumerate(match_labels(decisions, own)) if at >= 0 or j >= len(every)]
+        if len(known) == len(decisions):
+            return table, decisions
+        return np.ascontiguousarray(table[:, known]), tuple(decisions[j] for j in known)
 
 
-def _spelt(label: Any) -> str:
-    """A label without capitals and blanks."""
-    return "".join(label_text(label).casefold().split())
-
-
-def positions_hint(cost: Any, matrix: CostMatrix) -> str:
-    """Return advice for a frame that was never labelled, only numbered by pandas."""
-    if is_frame(cost) and matrix.classes == tuple(range(matrix.shape[0])):
-        return ", or pass cost.to_numpy() if its rows are in the order of the classes"
-    return ""
+def costs_per_row(cost: Any, n_samples: int, n_classes: int) -> CostsPerRow | None:
+    """Return costs with a row or a matrix for each sample, None for those that all samples share."""
+    if isinstance(cost, CostsPerRow) or is_per_row_and_class(cost) or is_per_row(cost, n_samples, n_classes):
+        return CostsPerRow.of(cost)
+    return None
 
 
 def is_per_row_and_class(cost: Any) -> bool:
     """Return whether ``cost`` holds a matrix for every sample, (n, K, D)."""
-    if cost is None or is_labelled(cost) or isinstance(cost, CostMatrix):
+    if cost is None or is_labelled(cost) or isinstance(cost, CostMatrix | CostsPerRow):
         return False
     try:
         return np.ndim(cost) == 3
@@ -454,44 +651,112 @@ def is_per_row_and_class(cost: Any) -> bool:
         return False
 
 
-def own_rows(cost: Any, codes: IntArray, classes: Labels) -> FloatArray:
-    """Return the rows of the true classes, (n, D), of a matrix for every sample, (n, K, D)."""
-    rows: FloatArray = row_matrices(cost, len(codes), classes, len(classes))[np.arange(len(codes)), codes]
-    return rows
+def _check_places(table: FloatArray, truth: IntArray, classes: Labels) -> None:
+    """Refuse columns without labels where each class has one column that costs nothing, and not all their own."""
+    # As on the diagonal of a table, a right decision mostly is the only one that is free.
+    seen = np.unique(truth)
+    costly = np.zeros((len(classes), table.shape[1]), dtype=bool)
+    np.logical_or.at(costly, truth, table != 0)
+    places = order_of_zeros(~costly[seen])
+    if places and places != seen.tolist():
+        lacking = table.shape[1] > len(classes)
+        order = f"they stood in another order than the sorted classes {listed(classes)}"
+        raise ValueError(
+            f"cost given per sample has {table.shape[1]} columns without labels for the classes "
+            f"{listed([classes[k] for k in seen])}, which cost nothing in the columns {listed(places)}, as if "
+            f"{'y lacked a class' if lacking else order}: {NAME_THE_COLUMNS}."
+        )
 
 
-def row_matrices(
-    cost: Any, n_samples: int, classes: Labels, n_decisions: int, instead: str = NAME_THE_COLUMNS
-) -> FloatArray:
-    """Check a cost matrix for every sample, (n, K, D); D is `n_decisions`, or K or more.
+def check_sample_order(cost: Any, **beside: Any) -> None:
+    """Refuse costs per sample whose row labels say that they belong to other samples, or to the same in another order.
+
+    Rows are taken by position, as scikit-learn takes all its arguments. Such a table is nearly always one of two that
+    has been shuffled or selected without the other, and then every sample would be given the costs of another one.
+
+    Parameters
+    ----------
+    cost : object
+        Costs per sample. Only those of pandas have row labels.
+    **beside : object
+        Tables or series with a row for each sample, by the names of their arguments.
 
     Raises
     ------
     ValueError
-        If it is none; where it has more rows than there are classes, with what to do `instead`.
+        If the labels are unique and the same ones, and not in the same order; or if they differ, and neither are those
+        that pandas gives by itself.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from minrisk.costs.reading import check_sample_order
+    >>> check_sample_order(pd.DataFrame({"pay": [0, 9], "refuse": [4, 0]}, [7, 5]), y=pd.Series(["a", "b"], [5, 7]))
+    Traceback (most recent call last):
+    ValueError: cost must have its rows in the order of y, got other row labels or another order, 7 in row 0 where \
+y has 5: pass cost.loc[y.index], or cost.to_numpy() if the rows belong together by position.
     """
-    n_classes = len(classes)
+    own: Any = getattr(cost, "index", None)
+    if not hasattr(own, "is_unique"):
+        return
+    for name, table in beside.items():
+        others: Any = getattr(table, "index", None)
+        if not hasattr(others, "is_unique") or len(others) != len(own) or own.equals(others):
+            continue
+        same = own.is_unique and others.is_unique and own.isin(others).all()
+        if same or not (_is_counted(own) or _is_counted(others)):
+            pairs = zip(own.tolist(), others.tolist(), strict=True)
+            row, (label, other) = next((row, pair) for row, pair in enumerate(pairs) if pair[0] != pair[1])
+            raise ValueError(
+                f"cost must have its rows in the order of {name}, got other row labels or another order, "
+                f"{label!r} in row {row} where {name} has {other!r}: pass cost.loc[{name}.index], or "
+                "cost.to_numpy() if the rows belong together by position."
+            )
+
+
+def _is_counted(index: Any) -> bool:
+    """Return whether these are labels that pandas gives to rows by itself: a range."""
+    return type(index).__name__ == "RangeIndex"
+
+
+def check_row_count(cost: Any, n_samples: int, classes: Labels) -> None:
+    """Refuse a table that has neither a row for each sample nor a row for each class, naming both numbers."""
+    if is_frame(cost):
+        if len(cost) != n_samples and is_of_samples(cost, classes):
+            raise ValueError(
+                f"cost must have a row for each of the {n_samples} samples, got {len(cost)} rows: give the costs of "
+                f"exactly these samples, or, if it has a row for each class, CostMatrix(cost) with the labels "
+                f"{listed(classes)} among its row labels, which are {listed(cost.index.tolist())}."
+            )
+        return
+    if cost is None or isinstance(cost, CostMatrix) or is_labelled(cost):
+        return
     try:
-        with np.errstate(over="ignore"):
-            matrices: FloatArray = np.asarray(cost, dtype=np.float64)
-    except (TypeError, ValueError):
+        shape = np.shape(cost)
+    except ValueError:  # rows of different lengths: for as_cost to refuse
+        return
+    if len(shape) == 2 and shape[0] > len(classes) and shape[0] != n_samples:
         raise ValueError(
-            "cost with a matrix for each row must hold numbers only, and matrices of one shape: give an array of them."
-        ) from None
-    n, n_rows, n_columns = matrices.shape
-    if (n, n_rows) != (n_samples, n_classes) or not (n_columns == n_decisions or n_columns >= n_classes):
-        if n_rows > n_classes:
-            way = f"if it has rows of other classes, {instead}"
-        elif n != n_samples:
-            way = "give the matrices of exactly these rows"
-        else:
-            way = f"give each matrix a {'row for every class' if n_rows < n_classes else 'column for every decision'}"
-        raise ValueError(
-            f"cost with a matrix for each row must have a row in each for the classes {listed(classes)}: expected "
-            f"shape ({n_samples}, {n_classes}, {n_decisions}) for {n_samples} rows, {n_classes} classes and "
-            f"{n_decisions} decisions, got {matrices.shape}; {way}."
+            f"cost must have a row for each of the {n_samples} samples, or a row for each of the {len(classes)} "
+            f"classes {listed(classes)}, got shape {shape}: give the costs of exactly these samples, or of these "
+            "classes, or name the classes by a DataFrame, dict or CostMatrix."
         )
-    if not np.all(np.isfinite(matrices)):
-        n, i, j = np.argwhere(~np.isfinite(matrices))[0].tolist()
-        raise ValueError(not_finite(f"cost[{n}, {i}, {j}]", matrices[n, i, j]))
-    return matrices
+
+
+def is_of_samples(frame: Any, classes: Labels) -> bool:
+    """Return whether the rows of a DataFrame with more rows than classes are no classes.
+
+    That is so if no row label is a class or a decision, or if pandas has merely numbered the rows and not all are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame(1.0, range(60), [0, 1])
+    >>> is_of_samples(rows, (0, 1)), is_of_samples(rows[:2], (0, 1))
+    (True, False)
+    """
+    rows = frame.index.tolist()
+    if len(rows) <= len(classes):
+        return False
+    known = [at >= 0 for at in match_labels(rows, list(dict.fromkeys([*classes, *frame.columns.tolist()])))]
+    return not any(known) or (_is_counted(frame.index) and not all(known))

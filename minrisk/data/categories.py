@@ -27,9 +27,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import issparse
 
-from minrisk._cached import cached_property
-from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray, Keys, Labels
+from minrisk._utils import cached_property
+from minrisk._utils.text import short
 from minrisk.data.binning import EXACT_BITS
 from minrisk.data.coded_rows import AddedColumns, CodedRows, rows_of_table
 from minrisk.data.frames import (

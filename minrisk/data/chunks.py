@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk._printable import short
 from minrisk._typing import IntArray, Labels
+from minrisk._utils.text import short
 from minrisk.data.frames import Frame
 from minrisk.data.row_keys import running_key
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from minrisk._printable import printable, short
 from minrisk._typing import Labels
+from minrisk._utils.text import printable, short
 from minrisk.data.categories import FEW_VALUES, Categories, Category
 from minrisk.data.frames import CATEGORICAL, DAY_ROLES, EXACT_BELOW, NUMBER, Column, Frame, are_rounded
 

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from minrisk._cached import cached_property
-from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils import cached_property
+from minrisk._utils.text import short
 
 MISSING_TYPES = ("NAType", "NaTType")  # pandas.NA and NaT, by their types: pandas need not be there
 NUMBERS = "biuf"  # kinds of dtypes, truth values among them

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._printable import short
 from minrisk._typing import Codes, FloatArray, IntArray, Keys
+from minrisk._utils.text import short
 from minrisk.data.label_cells import check_labels
 
 PLACED_GROUPS = 20_000  # each is put where it is missing most, in half a second; smaller ones go anywhere

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._printable import short
+from minrisk._utils.text import short
 
 MOST_LETTERS = 1000  # in a label: every prediction holds one for each row
 MOST_BITS = 64  # of a whole number

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._cached import cached_property
 from minrisk._typing import IntArray, Keys
+from minrisk._utils import cached_property
 from minrisk.data.row_keys import in_unit, mixed
 
 DENSE_VALUES = 1 << 22  # of rows that become a dense block: 32 MB at most

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 
-from minrisk._interrupts import StopRequest
+from minrisk._utils.interrupts import StopRequest
 from minrisk.ensemble import defaults
 
 

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk._callers import warn_caller
 from minrisk._typing import Codes, FloatArray, IntArray, Keys, Labels
-from minrisk.costs import is_per_row
-from minrisk.costs.reading import is_per_row_and_class
+from minrisk._utils import warn_caller
+from minrisk.costs.reading import CostsPerRow
 from minrisk.costs.units import scaled
 from minrisk.data.chunks import CodedLabels
 from minrisk.data.column_report import DataWarning
@@ -60,9 +59,12 @@ def merged_copies(
     Copies are equal in their first d cells, in label, group and costs of their own, and in the fold that a splitter has
     put them in; the first one has the weight of all.
     """
-    rows, own = np.flatnonzero(weight > 0.0), _own_costs(cost, y)
-    if own is None or len(rows) < 2:
+    rows = np.flatnonzero(weight > 0.0)
+    if len(rows) < 2:
         return None
+    own = []
+    if isinstance(cost, CostsPerRow) and len(cost.values) == len(y):
+        own = list(cost.values.reshape(len(y), -1).T)
     folds = None if cv is None or isinstance(cv, Integral) else stated_folds(cv, X, y, group)
     codes = y.codes if isinstance(y, CodedLabels) else np.unique(y, return_inverse=True)[1]
     key = keys_of_copies(X, d, codes, rows, [*own, *(column for column in (group, folds) if column is not None)])
@@ -104,17 +106,6 @@ def rows_together(X: Any, d: int, weight: FloatArray, copied: bool, group: IntAr
 def _searched(X: Any, d: int, n_rows: int, several: bool) -> bool:
     """Whether so many rows are searched for near copies: some are left out, and all are in memory and not too many."""
     return several and isinstance(X, np.ndarray) and n_rows * d <= DENSE_VALUES
-
-
-def _own_costs(cost: Any, y: Labels | CodedLabels) -> list[np.ndarray] | None:
-    """Columns of what each row's mistakes cost, (N,) each, none where rows share a table; None: no numbers."""
-    n_labels = len(y.labels if isinstance(y, CodedLabels) else np.unique(y))
-    if not (is_per_row_and_class(cost) or is_per_row(cost, len(y), n_labels)):
-        return []
-    try:
-        return list(np.asarray(cost, dtype=np.float64).reshape(len(y), -1).T)
-    except (TypeError, ValueError):  # which are told where costs are read
-        return None
 
 
 def folds_of(

@@ -1,6 +1,6 @@
 """Settings that follow the data, as formulas: continuous in rows, features and classes, so that no row is a cliff.
 
-Rows are counted by `minrisk.costs.units.relative_weights`: n is their effective number, which need not be whole.
+Rows are counted by `minrisk.costs.weights.relative_weights`: n is their effective number, which need not be whole.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import Labels
+from minrisk.estimator.parameters import Choice, Rule, Text, check_parameters
 from minrisk.export.onnx_graph import Graph
 from minrisk.export.onnx_nodes import add_decision, add_expected, add_probabilities, add_scores
 from minrisk.export.parts import ModelParts, check_numbers_only, described, library, parts_of
-from minrisk.validation import Choice, Rule, Text, check_parameters
 
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # of ONNX 1.12: runtimes of 2022 and later read them
 TYPES = Choice(("float32", "float64"))

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minrisk import _optional
 from minrisk._typing import FloatArray, Labels
+from minrisk._utils import packages
 from minrisk.costs import CostMatrix, as_cost
-from minrisk.fitted import check_fitted, decides_by_any_costs
+from minrisk.costs.labels import label_array
+from minrisk.estimator.decisions import decides_by_any_costs
+from minrisk.estimator.fitted import check_fitted
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.similarities import PackedSimilarities
 from minrisk.model.trees import PackedTrees
-from minrisk.validation import label_array
 
 if TYPE_CHECKING:
     from minrisk.data.categories import Categories
@@ -230,7 +231,7 @@ def trees_of(parts: ModelParts) -> LeafTrees:
 
 def library(name: str, extra: str) -> Any:
     """Import an optional library, or say how to get it."""
-    return _optional.library(name, extra, "This export needs")
+    return packages.library(name, extra, "This export needs")
 
 
 def described(labels: Labels, to_text: Callable[[Any], Any] = str) -> list[Any]:

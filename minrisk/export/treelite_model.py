@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import FloatArray
+from minrisk.estimator.parameters import Flag, check_parameters
 from minrisk.export.parts import LeafTrees, ModelParts, check_numbers_only, library, parts_of, trees_of
-from minrisk.validation import Flag, check_parameters
 
 # link -> what Treelite does with the scores, and the factor that these have beside 1 / temperature
 POSTPROCESSORS = {

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._optional import library
 from minrisk._typing import FloatArray
-from minrisk.inputs import one_fit
+from minrisk._utils.packages import library
+from minrisk.estimator.inputs import one_fit
 
 Lines = tuple[np.ndarray, np.ndarray]
 

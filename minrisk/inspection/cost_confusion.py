@@ -8,12 +8,10 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.costs.labels import label_text, match_labels
-from minrisk.costs.sample_rows import check_sample_order
-from minrisk.costs.samples import as_samples
-from minrisk.costs.stated import judging
+from minrisk.costs.reading import check_sample_order
 from minrisk.costs.units import scaled
 from minrisk.estimator import BoostedClassifier
-from minrisk.fitted import check_any_fitted
+from minrisk.estimator.fitted import check_any_fitted
 from minrisk.inspection._drawing import (
     DARK,
     SMALLEST_FONT,
@@ -26,7 +24,7 @@ from minrisk.inspection._drawing import (
     square_cells,
     write_cells,
 )
-from minrisk.metrics import cost_confusion_matrix
+from minrisk.metrics import as_samples, cost_confusion_matrix, judging
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

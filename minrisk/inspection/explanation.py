@@ -9,10 +9,10 @@ import numpy as np
 
 from minrisk._typing import IntArray
 from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
-from minrisk.fitted import check_fitted, kind_text
+from minrisk.estimator.fitted import check_fitted, kind_text
+from minrisk.estimator.parameters import Number, check_parameters
 from minrisk.inspection.why_columns import rows_here
 from minrisk.model.similarities import PackedSimilarities
-from minrisk.validation import Number, check_parameters
 
 N_REASONS = {"n_reasons": Number(int, 0, optional=True)}
 

@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from minrisk._printable import printable
+from minrisk._utils.text import printable
 
 Cells = Sequence[Any]
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import minrisk
-from minrisk.fitted import check_fitted, names_of_columns
+from minrisk.estimator.fitted import check_fitted, names_of_columns
+from minrisk.estimator.parameters import Number, check_parameters
 from minrisk.inspection._drawing import pyplot
 from minrisk.inspection.report_markup import escaped
 from minrisk.inspection.report_rows import JudgedRows
@@ -23,7 +24,6 @@ from minrisk.inspection.report_sections import (
 )
 from minrisk.inspection.why_columns import rows_here
 from minrisk.io.atomic import write_beside
-from minrisk.validation import Number, check_parameters
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1a1a1a; --paper: #ffffff; --line: #d0d0d0; --bar: #0072b2; }

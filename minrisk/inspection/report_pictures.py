@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._printable import printable, short
 from minrisk._typing import FloatArray
+from minrisk._utils.text import printable, short
 from minrisk.costs.labels import label_text
 from minrisk.inspection._drawing import MUTED, pyplot
 from minrisk.inspection.cost_confusion import CostConfusionDisplay

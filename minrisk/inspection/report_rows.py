@@ -13,15 +13,13 @@ import numpy as np
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs import CostMatrix
 from minrisk.costs.labels import label_text, match_labels, no_classes
-from minrisk.costs.reading import is_per_row_and_class
-from minrisk.costs.sample_rows import check_sample_order
-from minrisk.costs.samples import Samples, as_samples
-from minrisk.costs.stated import judging
+from minrisk.costs.reading import check_sample_order, is_per_row_and_class
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.inspection.shap_scores import EXPLAINED, why_no_values
 from minrisk.inspection.shap_targets import why_no_costs
 from minrisk.inspection.why_answers import Decider
 from minrisk.inspection.why_columns import codes_of_rows, some_rows
+from minrisk.metrics import Samples, as_samples, judging
 
 _JUDGED_TOGETHER = 1 << 12  # rows that a model answers at a time
 _LEAST_SHOWN = 1e-15  # of which a log-loss is taken

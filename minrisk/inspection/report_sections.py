@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._printable import short
 from minrisk._typing import FloatArray
+from minrisk._utils.text import short
 from minrisk.costs.labels import label_text
 from minrisk.inspection._drawing import plain
 from minrisk.inspection.report_markup import bars, escaped, facts, table

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from minrisk._typing import FloatArray
-from minrisk.fitted import check_any_fitted
+from minrisk.estimator.fitted import check_any_fitted
 from minrisk.inspection._drawing import innermost, log_scale, numbers, pyplot, split_panel
 
 if TYPE_CHECKING:

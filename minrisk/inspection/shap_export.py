@@ -10,7 +10,8 @@ from joblib import effective_n_jobs
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers
 from minrisk.estimator import BoostedClassifier
-from minrisk.inputs import one_fit
+from minrisk.estimator.inputs import one_fit
+from minrisk.estimator.parameters import Flag, check_parameters
 from minrisk.inspection.shap_scores import (
     NO_BACKGROUND,
     ScoreShapley,
@@ -18,7 +19,6 @@ from minrisk.inspection.shap_scores import (
     explained_model,
     with_linear_features,
 )
-from minrisk.validation import Flag, check_parameters
 
 NO_ROWS = 1e-30  # weight of a node that no row comes to: shap divides by it
 

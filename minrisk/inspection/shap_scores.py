@@ -14,7 +14,7 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.sparse_rows import block_height
 from minrisk.estimator import BoostedClassifier
-from minrisk.fitted import check_fitted
+from minrisk.estimator.fitted import check_fitted
 from minrisk.inspection.shap_trees import SIDE_BY_SIDE, TreeNodes, TreePaths, TreeShapley, gauss_legendre
 from minrisk.inspection.why_columns import rows_here
 from minrisk.model.additive import AdditiveModel

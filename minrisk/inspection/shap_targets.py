@@ -13,7 +13,7 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.labels import as_labels, listed, match_labels
 from minrisk.data.label_cells import check_labels
 from minrisk.estimator import BoostedClassifier
-from minrisk.fitted import decision_costs
+from minrisk.estimator.decisions import decision_costs
 from minrisk.inspection.shap_trees import gauss_legendre
 from minrisk.model.links import LINK_KERNELS, expected_costs, log_probabilities
 

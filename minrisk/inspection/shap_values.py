@@ -10,18 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
-from minrisk._optional import library
 from minrisk._typing import FloatArray
+from minrisk._utils.packages import library
 from minrisk._workers import Workers, one_blas_thread
 from minrisk.data.frames import Frame
 from minrisk.estimator import BoostedClassifier
-from minrisk.fitted import names_of_columns
-from minrisk.inputs import one_fit
+from minrisk.estimator.fitted import names_of_columns
+from minrisk.estimator.inputs import one_fit
+from minrisk.estimator.parameters import Choice, Threads, check_parameters
 from minrisk.inspection.shap_coalitions import coalition_values
 from minrisk.inspection.shap_scores import NO_BACKGROUND, ScoreShapley, checked_rows, explained_model
 from minrisk.inspection.shap_targets import Target, expected_cost, log_odds
 from minrisk.inspection.why_columns import rows_here
-from minrisk.validation import Choice, Threads, check_parameters
 
 OPTIONS = {"of": Choice(("scores", "log_odds", "cost")), "by": Choice(("line", "coalitions"))}
 USED = {"scores": (), "log_odds": ("decision", "against", "by"), "cost": ("decision", "cost", "by")}

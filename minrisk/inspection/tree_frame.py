@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._optional import pandas
 from minrisk._typing import IntArray
+from minrisk._utils.packages import pandas
 from minrisk._workers import Workers
 from minrisk.costs.labels import label_text
 from minrisk.data.sparse_rows import block_height
-from minrisk.fitted import check_fitted
+from minrisk.estimator.fitted import check_fitted
 from minrisk.inspection.shap_trees import TreeNodes
 from minrisk.inspection.why_columns import codes_of_rows, names_of_features, rows_here
 from minrisk.inspection.why_rows import wide_rows

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk.costs.tables import avoidable
-from minrisk.fitted import decides_by_any_costs, decision_costs
+from minrisk.costs.units import avoidable
+from minrisk.estimator.decisions import decides_by_any_costs, decision_costs
 from minrisk.model.links import expected_costs
 
 BY_COST, BY_SCORE = "expected cost", "score"  # by which decisions are taken

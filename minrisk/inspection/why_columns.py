@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from minrisk._printable import short
 from minrisk._typing import FloatArray
+from minrisk._utils.text import short
 from minrisk.costs.labels import label_text, listed
 from minrisk.data.categories import FEW_VALUES, Category
 from minrisk.data.chunks import Chunks
 from minrisk.data.frames import DATE, DAY, EPOCH, TIME, Frame, cells_of_row, is_missing
 from minrisk.data.partitioned import is_partitioned
 from minrisk.data.sparse_structure import sound_rows
-from minrisk.fitted import kind_text, names_of_columns
-from minrisk.inputs import is_row_mapping
+from minrisk.estimator.fitted import kind_text, names_of_columns
+from minrisk.estimator.inputs import is_row_mapping
 
 
 def names_of_features(model: Any, names: Sequence[str] | None = None) -> list[str]:

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from minrisk._optional import pandas
-from minrisk._printable import short
+from minrisk._utils.packages import pandas
+from minrisk._utils.text import short
 from minrisk.costs.labels import label_text
 from minrisk.data.label_cells import check_labels
-from minrisk.fitted import check_fitted, kind_text
+from minrisk.estimator.fitted import check_fitted, kind_text
+from minrisk.estimator.parameters import Number, check_parameters
 from minrisk.inspection._drawing import plain
 from minrisk.inspection.report_markup import escaped, lines_of_text, table
 from minrisk.inspection.why_answers import BY_COST, Answers, Decider
@@ -20,7 +21,6 @@ from minrisk.inspection.why_changes import Change, changes_of
 from minrisk.inspection.why_columns import codes_of_row, codes_of_rows, rows_here, some_rows, value_text
 from minrisk.inspection.why_rows import SimilarRow, similarities, why_no_rows
 from minrisk.inspection.why_types import types_of_columns
-from minrisk.validation import Number, check_parameters
 
 _MOST_LINES = 10  # of a table that is shown to people; `to_frame` has all
 _NOT_EXACT = (

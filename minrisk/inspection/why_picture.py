@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._printable import printable, short
+from minrisk._utils.text import printable, short
 from minrisk.costs.labels import label_text
 from minrisk.inspection._drawing import DARK, MUTED, plain, pyplot
 from minrisk.inspection.why_answers import BY_COST

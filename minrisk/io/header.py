@@ -18,11 +18,11 @@ from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.data.categories import FEW_VALUES, MOST_SHARES
 from minrisk.data.frames import DAY_ROLES
 from minrisk.data.kept import MOST_BITS, MOST_FEATURES, MOST_LETTERS, is_kept, name_in
+from minrisk.estimator.parameters import LARGEST_SEED, Choice, Number, Rule
 from minrisk.io.arrays import Allowance
 from minrisk.io.labels import DTYPE, short_repr
 from minrisk.losses import COST_TRAINED, POSTERIOR
 from minrisk.model.links import LINKS
-from minrisk.validation import LARGEST_SEED, Choice, Number, Rule
 
 MOST_ROUNDS = (1 << 31) - 1  # rounds, and trees of a round: kernels number trees in 32 bits
 SETTING = 100  # letters of a parameter's value

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._printable import short
 from minrisk._typing import FloatArray, Labels
+from minrisk._utils.text import short
 from minrisk.costs import CostMatrix, as_cost
-from minrisk.costs.labels import as_labels, match_labels, named_beside
+from minrisk.costs.labels import as_labels, label_array, match_labels, named_beside, plain_array
 from minrisk.data.frames import of_cells
 from minrisk.data.kept import MOST_LETTERS
 from minrisk.io.arrays import Allowance
-from minrisk.validation import label_array, plain_array
 
 LABELLED = "classes", "decisions"  # what labels are of
 DTYPE = re.compile(

@@ -26,10 +26,12 @@ from typing import IO, Any
 import numpy as np
 
 import minrisk
+from minrisk.costs.labels import plain_array
 from minrisk.data.categories import Categories, Category
 from minrisk.data.kept import name_out
 from minrisk.estimator import BoostedClassifier
-from minrisk.inputs import one_fit
+from minrisk.estimator.inputs import one_fit
+from minrisk.estimator.parameters import check_parameters
 from minrisk.io import arrays as io_arrays
 from minrisk.io.atomic import write_beside
 from minrisk.io.header import LETTER_BYTES, RUN_PARAMETERS, SAID_OF_DATA, room_of_header
@@ -42,7 +44,6 @@ from minrisk.model.additive import AdditiveModel
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.similarities import PackedSimilarities
 from minrisk.model.trees import PackedTrees, by_levels
-from minrisk.validation import check_parameters, plain_array
 
 MAGIC = b"minrisk\n"  # what a model file begins with
 VERSION = 6  # of the format

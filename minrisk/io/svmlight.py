@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from minrisk._printable import short
+from minrisk._utils.text import short
 from minrisk.data.frames import EXACT_BELOW
 from minrisk.io import room
 from minrisk.io.tables import read_bytes

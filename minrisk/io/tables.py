@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from minrisk._printable import short
+from minrisk._utils.text import short
 from minrisk.costs.labels import listed
 from minrisk.data.chunks import index_columns, open_parquet
 from minrisk.data.frames import of_cells

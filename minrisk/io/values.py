@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minrisk._printable import short
+from minrisk._utils.text import short
 from minrisk.costs.labels import match_truth, written_truths
 from minrisk.data.frames import EXACT_BELOW, of_cells
 from minrisk.data.label_cells import check_labels

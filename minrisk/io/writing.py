@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from minrisk._printable import printable
+from minrisk._utils.text import printable
 from minrisk.io.atomic import STREAM, write_beside
 from minrisk.io.tables import kind_of, parquet_module
 

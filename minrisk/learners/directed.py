@@ -13,9 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.base import clone
 
-from minrisk._cached import cached_property
 from minrisk._kernels._dtypes import TIE
 from minrisk._typing import FloatArray
+from minrisk._utils import cached_property
 from minrisk.learners.base import NO_ANSWER, FittedLearners, Round
 from minrisk.learners.greedy_tree import stump
 from minrisk.learners.vector_tree import VectorTrees

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minrisk._cached import cached_property
 from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk._kernels.grow import EXACT, NEWTON, SKETCH, draw_directions
 from minrisk._kernels.scores import tree_columns
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils import cached_property
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.losses.base import EXPONENTIAL, LEAVES, SOFTMAX_EDGES
 from minrisk.model.trees import Tree

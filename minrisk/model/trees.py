@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk._cached import cached_property
 from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._kernels.predict import LEFT_BITS, add_linear_trees, add_trees
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
+from minrisk._utils import cached_property
 
 
 class Tree(NamedTuple):

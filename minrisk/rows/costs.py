@@ -42,7 +42,7 @@ class CostFacts(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """Effective rows, rounded; see `minrisk.costs.units.relative_weights`."""
+        """Effective rows, rounded; see `minrisk.costs.weights.relative_weights`."""
         return round(self.weight)
 
     def stated(self, mean: Any) -> Any:
@@ -94,7 +94,7 @@ class RowCosts(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """Effective rows of those here, rounded; see `minrisk.costs.units.relative_weights`."""
+        """Effective rows of those here, rounded; see `minrisk.costs.weights.relative_weights`."""
         return round(float(self.weight.sum()))
 
     def at(self, rows: IntArray | slice) -> RowCosts:

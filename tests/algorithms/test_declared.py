@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 import minrisk
 from minrisk.algorithms.base import RecipeClassifier
 from minrisk.algorithms.parameters import BinParameters, StepParameters, algorithm, parameter
-from minrisk.validation import Choice, Number
+from minrisk.estimator.parameters import Choice, Number
 
 
 @algorithm

@@ -15,12 +15,13 @@ from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeRegressor
 
 import minrisk
-from minrisk import Chunks, MCBoostClassifier, MinRiskClassifier, MultiBoostClassifier, REBELClassifier, inputs
-from minrisk._versions import versions
+from minrisk import Chunks, MCBoostClassifier, MinRiskClassifier, MultiBoostClassifier, REBELClassifier
+from minrisk._utils.packages import versions
 from minrisk.boosting import checkpoint
 from minrisk.cli.app import app
 from minrisk.ensemble import defaults
 from minrisk.ensemble.kinds import plain
+from minrisk.estimator import inputs
 from tests.helpers.partitions import Divided, divide
 from tests.project.test_laws import MAKERS
 from tests.rows.test_elsewhere import MODELS, as_many_rows

@@ -16,7 +16,7 @@ import pytest
 
 import minrisk
 from minrisk import MinRiskClassifier, MultiBoostClassifier, REBELClassifier, load, save
-from minrisk._interrupts import keeping_what_is_learnt
+from minrisk._utils.interrupts import keeping_what_is_learnt
 from minrisk.algorithms import ALGORITHMS
 from minrisk.boosting import loop
 from minrisk.boosting.monitors import RiskHistory
@@ -503,7 +503,7 @@ def test_a_stream_gets_no_partial_model(tmp_path):
 
 def test_an_interrupt_within_compiled_code_is_one():
     """CPython makes a SystemError of what is raised while a compiled function returns."""
-    from minrisk._interrupts import keeping_what_is_learnt
+    from minrisk._utils.interrupts import keeping_what_is_learnt
 
     def returned():
         raise SystemError("returned a result with an exception set") from KeyboardInterrupt()

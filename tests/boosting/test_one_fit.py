@@ -12,7 +12,7 @@ import pytest
 
 import minrisk
 from minrisk import export, inspection
-from minrisk.inputs import one_fit
+from minrisk.estimator.inputs import one_fit
 from tests.helpers.ways import fitted, rows
 
 PLACES = 40  # calls at which attributes are replaced: the first ones, then some between them and the last

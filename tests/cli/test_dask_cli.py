@@ -34,7 +34,7 @@ def address():
 def many(monkeypatch):
     """Fits take the way of many rows; tasks read one row group each."""
     as_many_rows(monkeypatch)
-    monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", 0)
+    monkeypatch.setattr("minrisk.estimator.elsewhere.FEW_ROWS", 0)
     monkeypatch.setattr("minrisk.cli.cluster.PARTITION_VALUES", 1)
 
 

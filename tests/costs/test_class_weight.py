@@ -27,7 +27,7 @@ from minrisk import (
     load,
     save,
 )
-from minrisk.costs.class_weights import stated_factors, weighted_by_class
+from minrisk.costs.weights import stated_factors, weighted_by_class
 from tests.helpers.partitions import Divided, divide
 from tests.rows.test_elsewhere import MODELS, check_same
 from tests.rows.test_pieces import content
@@ -187,7 +187,7 @@ def test_labels_of_any_kind_find_their_factors(algorithm, uneven):
 @pytest.mark.parametrize("algorithm", [MinRiskClassifier, REBELClassifier])
 def test_chunks(algorithm, class_weight, kept_values, uneven, monkeypatch, tmp_path):
     """Labels are counted over all chunks, of which none has all classes."""
-    monkeypatch.setattr("minrisk.inputs.KEPT_VALUES", kept_values)
+    monkeypatch.setattr("minrisk.estimator.inputs.KEPT_VALUES", kept_values)
     X, y = uneven
     cuts = [0, 40, 70, len(y)]
     chunks = Chunks(lambda: ((X[a:b], y[a:b]) for a, b in itertools.pairwise(cuts)))

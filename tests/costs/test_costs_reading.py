@@ -373,7 +373,7 @@ def test_is_per_row(cost, expected):
 
 def test_a_frame_without_pandas_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="A DataFrame needs pandas, which cannot be imported: pip install pandas"):
+    with pytest.raises(ImportError, match="A DataFrame needs pandas, which cannot be imported: pip install .minrisk"):
         CostMatrix([[0, 1], [5, 0]]).to_frame()
 
 

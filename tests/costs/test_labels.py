@@ -30,9 +30,16 @@ from sklearn.preprocessing import StandardScaler
 
 import minrisk
 from minrisk import ALGORITHMS, CostMatrix, MinRiskClassifier, REBELClassifier, costs, metrics
-from minrisk.costs.labels import label_text, match_decisions, match_labels, named_beside, refer_labels, written_numbers
-from minrisk.costs.stated import stated_cost
-from minrisk.validation import label_array
+from minrisk.costs.labels import (
+    label_array,
+    label_text,
+    match_decisions,
+    match_labels,
+    named_beside,
+    refer_labels,
+    written_numbers,
+)
+from minrisk.costs.reading import stated_cost
 
 VALUES = np.array([[0, 1, 2], [30, 0, 4], [5, 6, 0.0]])
 NAMES = np.array(["mid", "high", "low"])  # sorted: high, low, mid

@@ -247,9 +247,13 @@ def test_a_table_with_more_or_fewer_rows_than_samples_is_told_so(data, index, nu
 def test_a_table_of_classes_may_have_more_rows_than_columns(data):
     X, y, codes = data
     ten = pd.DataFrame(1.0 - np.eye(10), range(10), range(10))
-    for table in (ten, ten[[0, 1, 2, 3]], ten.set_axis([*NAMES, *"efghij"])[[0, 1]]):
+    for table in (ten, ten.set_axis(list(range(10)))[[0, 1, 2, 3]], ten.set_axis([*NAMES, *"efghij"])[[0, 1]]):
         labels = y if "ash" in table.index else codes
         assert metrics.expected_cost(labels, table.columns[np.zeros(60, int)], table) > 0
+    numbered = ten[[0, 1, 2, 3]]  # rows that pandas numbered, of which not all are classes or decisions
+    with pytest.raises(ValueError, match=r"for each of the 60 samples, got 10 rows: .* CostMatrix\(cost\)"):
+        metrics.expected_cost(codes, codes, numbered)
+    assert metrics.expected_cost(codes, codes, costs.CostMatrix(numbered)) == 0
 
 
 def test_costs_of_other_rows_are_refused(data):

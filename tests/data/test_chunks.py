@@ -26,13 +26,13 @@ from minrisk import (
     MinRiskClassifier,
     REBELClassifier,
 )
-from minrisk import inputs as given_inputs
 from minrisk._memory import in_file
 from minrisk.cli.app import app
 from minrisk.data import binning, row_blocks
 from minrisk.data.chunks import gathered_labels
 from minrisk.data.row_blocks import RowBlocks, blocks_of
 from minrisk.ensemble import defaults, training
+from minrisk.estimator import inputs as given_inputs
 from tests.helpers.common import few_are_many
 
 pa = pytest.importorskip("pyarrow")
@@ -487,7 +487,7 @@ def reversed_rows(column):
 @pytest.mark.parametrize("column", [0, 1, 2, "all"])
 @pytest.mark.parametrize("estimator", [MinRiskClassifier(n_estimators=3), REBELClassifier(n_estimators=3)], ids=str)
 def test_chunks_that_change_are_refused(estimator, column, monkeypatch):
-    monkeypatch.setattr("minrisk.inputs.KEPT_VALUES", 100)
+    monkeypatch.setattr("minrisk.estimator.inputs.KEPT_VALUES", 100)
     with pytest.raises(
         ValueError, match=r"same whenever they are read: chunk 2 \(rows 200 to 299\) now holds others, or in"
     ):
@@ -496,7 +496,7 @@ def test_chunks_that_change_are_refused(estimator, column, monkeypatch):
 
 def test_chunks_may_be_divided_otherwise(monkeypatch):
     """Only what they hold counts: of the same rows in chunks of other sizes and types nothing is said."""
-    monkeypatch.setattr("minrisk.inputs.KEPT_VALUES", 100)
+    monkeypatch.setattr("minrisk.estimator.inputs.KEPT_VALUES", 100)
     rng, readings = np.random.default_rng(0), []
     X = rng.integers(0, 9, (500, 3)).astype(float)
     y = (X[:, 0] > 4).astype(int)

@@ -209,7 +209,7 @@ def test_copies_in_chunks_are_weights(monkeypatch, tmp_path):
     times = rng.integers(1, 4, 250)
     rows = rng.permutation(np.repeat(np.arange(250), times))
     whole = content(small().fit(X[rows], y[rows]), tmp_path)
-    monkeypatch.setattr("minrisk.inputs.KEPT_VALUES", 100)
+    monkeypatch.setattr("minrisk.estimator.inputs.KEPT_VALUES", 100)
     chunks = Chunks(lambda: ((X[part], y[part]) for part in np.array_split(rows, 5)))
     assert content(small().fit(chunks), tmp_path) == whole
 

@@ -459,7 +459,7 @@ def test_chunks_have_groups_beside_them(patients, monkeypatch, tmp_path):
     chunks = Chunks(lambda: ((X[a : a + 50], y[a : a + 50]) for a in range(0, len(y), 50)))
     expected = content(small(MinRiskClassifier).fit(X, y, groups=patient), tmp_path)
     for kept in (1 << 22, 10):
-        monkeypatch.setattr("minrisk.inputs.KEPT_VALUES", kept)
+        monkeypatch.setattr("minrisk.estimator.inputs.KEPT_VALUES", kept)
         assert content(small(MinRiskClassifier).fit(chunks, groups=patient), tmp_path) == expected
         with pytest.raises(ValueError, match="groups must hold a group for each of the"):
             small(MinRiskClassifier).fit(chunks, groups=patient[1:])

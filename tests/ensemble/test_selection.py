@@ -39,6 +39,7 @@ from minrisk.ensemble.kind import Kind, Settings, Table, Task
 from minrisk.ensemble.kinds import CHALLENGERS, Plain
 from minrisk.ensemble.kinds.gentle import Gentle
 from minrisk.ensemble.kinds.random import Random
+from minrisk.estimator.parameters import n_drawn, share_of
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.links import LINK_KERNELS, least_cost, log_probabilities
@@ -46,7 +47,6 @@ from minrisk.rows.columns import Columns
 from minrisk.rows.factory import folded_rows
 from minrisk.rows.local.sparse_index import SparseIndex
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
-from minrisk.validation import n_drawn, share_of
 from tests.helpers.common import coupled_loss, held_out, make_costs, make_data, make_rows, random_costs
 
 USUAL = Settings(0.5, None, None, 1, 1e-3, 2, None, 8192, 1.0)  # the defaults of `MinRiskClassifier`

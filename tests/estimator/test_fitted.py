@@ -13,7 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import minrisk
 from minrisk import Chunks, LocalizedSimilaritiesClassifier, MinRiskClassifier, REBELClassifier, export, inspection
-from minrisk.fitted import check_fitted, decision_costs, names_of_columns
+from minrisk.estimator.decisions import decision_costs
+from minrisk.estimator.fitted import check_fitted, names_of_columns
 from minrisk.inspection import CostConfusionDisplay, RiskCurveDisplay
 
 X, Y = load_wine(return_X_y=True)

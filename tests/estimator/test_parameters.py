@@ -34,9 +34,20 @@ from minrisk import (
 from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk._workers import MOST_THREADS, Workers
 from minrisk.boosting.loop import MOST_AHEAD
-from minrisk.inputs import Inputs
+from minrisk.estimator.inputs import Inputs
+from minrisk.estimator.parameters import (
+    Depth,
+    Features,
+    Flag,
+    Folds,
+    Number,
+    Seed,
+    Threads,
+    Verbosity,
+    n_drawn,
+    share_of,
+)
 from minrisk.rows.base import GrowthRule
-from minrisk.validation import Depth, Features, Flag, Folds, Number, Seed, Threads, Verbosity, n_drawn, share_of
 
 WARM = [algorithm for algorithm in ALGORITHMS if algorithm is not MinRiskClassifier]
 NO_LIMIT = [2**31 - 1, sys.maxsize, np.uint64(2**64 - 1), 10**400]

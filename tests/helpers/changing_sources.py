@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-import minrisk.inputs
+import minrisk.estimator.inputs
 from minrisk import Chunks, MCBoostClassifier, MinRiskClassifier, REBELClassifier
 from tests.helpers.odd_inputs import Outcome
 
@@ -90,11 +90,11 @@ def outcome(number: int) -> Outcome:
 
 def outcomes(first: int, last: int) -> Iterator[Outcome]:
     """Of cases one after another; chunks are read again however few they are."""
-    kept, minrisk.inputs.KEPT_VALUES = minrisk.inputs.KEPT_VALUES, 100
+    kept, minrisk.estimator.inputs.KEPT_VALUES = minrisk.estimator.inputs.KEPT_VALUES, 100
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for number in range(first, last):
                 yield outcome(number)
     finally:
-        minrisk.inputs.KEPT_VALUES = kept
+        minrisk.estimator.inputs.KEPT_VALUES = kept

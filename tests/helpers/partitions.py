@@ -90,7 +90,7 @@ def divide(monkeypatch, n_shards=2, lost=lambda shard, asked: False, few=0, one_
             engines.append(None)
             return function(parts)
 
-    monkeypatch.setattr("minrisk.estimator.is_partitioned", lambda X: isinstance(X, Divided))
-    monkeypatch.setattr("minrisk.elsewhere.partitions_of", Here)
-    monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", few)
+    monkeypatch.setattr("minrisk.estimator.base.is_partitioned", lambda X: isinstance(X, Divided))
+    monkeypatch.setattr("minrisk.estimator.elsewhere.partitions_of", Here)
+    monkeypatch.setattr("minrisk.estimator.elsewhere.FEW_ROWS", few)
     return engines

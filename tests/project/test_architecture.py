@@ -8,15 +8,8 @@ ROOT = Path(__file__).parents[2] / "minrisk"
 FILES = sorted(ROOT.rglob("*.py"))
 ORDER = (  # a package, or a module at the top, imports from those before it only
     "_typing",
-    "_callers",
-    "_cached",
     "_temporary",
-    "_printable",
-    "_optional",
-    "_versions",
-    "_method_names",
-    "_callbacks",
-    "_interrupts",
+    "_utils",
     "_kernels",
     "_memory",
     "_sums",
@@ -33,16 +26,9 @@ ORDER = (  # a package, or a module at the top, imports from those before it onl
     "steps",
     "learners",
     "boosting",
-    "validation",
-    "applying",
     "metrics",
-    "inputs",
-    "probabilities",
-    "eval_sets",
-    "elsewhere",
-    "ensemble",
     "estimator",
-    "fitted",
+    "ensemble",
     "algorithms",
     "compaction",
     "io",
@@ -209,5 +195,5 @@ def test_files_are_written_in_one_way(path):
 
 @of_each(FILES)
 def test_no_property_has_a_lock(path):
-    """See `minrisk._cached`: a fork may leave it locked."""
+    """See `minrisk._utils`: a fork may leave it locked."""
     assert not re.search(r"^from functools import .*cached_property", path.read_text(), re.M)

@@ -12,9 +12,9 @@ from sklearn.base import clone
 
 from benchmarks.before_after import COSTS, blobs
 from minrisk import DataWarning, MinRiskClassifier, REBELClassifier
-from minrisk._versions import versions
+from minrisk._utils.packages import versions
 from minrisk.boosting import checkpoint
-from minrisk.elsewhere import Fit
+from minrisk.estimator.elsewhere import fit_whole
 from minrisk.rows.dask.cluster import ClusterError, check_workers, gathered, in_words
 from minrisk.rows.dask.engine import DaskEngine, made_shard
 from minrisk.rows.remote.driver import Driver
@@ -50,7 +50,7 @@ def cluster():
 @pytest.fixture
 def client(cluster, monkeypatch):
     as_many_rows(monkeypatch)
-    monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", 0)
+    monkeypatch.setattr("minrisk.estimator.elsewhere.FEW_ROWS", 0)
     with distributed.Client(cluster) as client:
         yield client
 
@@ -94,7 +94,7 @@ def test_frames(client, tmp_path):
 @pytest.mark.parametrize("few", [0, 10**6], ids=["divided", "whole"])
 def test_columns_are_found_by_their_names(few, client, monkeypatch):
     """As where the rows are here; a fit of few rows is one to an array."""
-    monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", few)
+    monkeypatch.setattr("minrisk.estimator.elsewhere.FEW_ROWS", few)
     for names in (list("abcde"), range(5)):
         frame, model = pd.DataFrame(X, columns=names), clone(MODEL).set_params(n_estimators=3)
         model.fit(dd.from_pandas(frame, npartitions=2), dd.from_pandas(pd.Series(Y), npartitions=2))
@@ -112,7 +112,7 @@ def test_pieces_stay_where_they_are(client, monkeypatch):
             super().__init__(*arguments)
             drivers.append(self)
 
-    monkeypatch.setattr("minrisk.elsewhere.Driver", Noted)
+    monkeypatch.setattr("minrisk.estimator.elsewhere.Driver", Noted)
     monkeypatch.setattr(DaskEngine, "map", lambda *given: asked.append(1) or real(*given))
     clone(MODEL).fit(*of_dask(20))
     assert len(asked) == drivers[0].n_exchanges > 50
@@ -169,7 +169,7 @@ def test_a_bad_value_names_its_partition(client):
 
 
 def test_few_rows_warn_here(client, monkeypatch):
-    monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", 900)
+    monkeypatch.setattr("minrisk.estimator.elsewhere.FEW_ROWS", 900)
     with pytest.warns(UserWarning, match="has learnt nothing") as said:
         REBELClassifier(n_estimators=2, target_loss=1e9).fit(*of_dask(2))
     assert [warning.filename for warning in said] == [__file__]
@@ -300,7 +300,10 @@ def test_a_partition_that_is_computed_again_must_be_the_same(column):
     y = part.y.copy()
     y[4] = "b" if y[4] == "a" else "a"
     changed = part._replace(**{column: y if column == "y" else getattr(part, column)[order]})
-    for ask in (lambda: made_shard(0, 20, 1, [0], [seal], [changed]), lambda: Fit(MODEL, None, [seal])([changed])):
+    for ask in (
+        lambda: made_shard(0, 20, 1, [0], [seal], [changed]),
+        lambda: fit_whole(MODEL, None, [seal], [changed]),
+    ):
         with pytest.raises(
             ValueError, match=r"^partition 3 was computed again and has other rows, or in another order: make"
         ):
@@ -343,7 +346,7 @@ def test_workers_of_another_version_are_refused(versions, have, client, monkeypa
     ("said", "message"),
     [
         (
-            ModuleNotFoundError("No module named 'minrisk._versions'"),
+            ModuleNotFoundError("No module named 'minrisk._utils.packages'"),
             "some workers have other code of minrisk than is here",
         ),
         ({**versions(), "minrisk": "0.1.0 abc"}, "some workers have other code of minrisk than is here"),
@@ -367,7 +370,7 @@ def test_a_worker_that_is_lost_just_now_has_no_other_code(client, monkeypatch):
 
 @pytest.mark.parametrize("few", [0, 10**6])
 def test_whole_numbers_that_merge_are_told(few, client, monkeypatch):
-    monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", few)
+    monkeypatch.setattr("minrisk.estimator.elsewhere.FEW_ROWS", few)
     ids = pd.DataFrame(
         {"x": Y + 0.5, "id": 2**53 + np.arange(len(Y)) % 3, "own": pd.array([2**60 + 1] * len(Y), dtype="Int64")}
     )
@@ -411,7 +414,7 @@ def test_answers_that_are_lost_with_all_workers_are_not_waited_for(monkeypatch):
 def test_a_fit_goes_on_with_another_cluster(lost, tmp_path, monkeypatch):
     """From its checkpoint, with other partitions, to the bytes of a fit that lost nothing."""
     as_many_rows(monkeypatch)
-    monkeypatch.setattr("minrisk.elsewhere.FEW_ROWS", 0)
+    monkeypatch.setattr("minrisk.estimator.elsewhere.FEW_ROWS", 0)
     monkeypatch.setattr("minrisk.rows.dask.cluster.ASKED_SECONDS", 0.2)
     monkeypatch.setattr("minrisk.rows.dask.cluster.ALONE_SECONDS", 0.5)
     monkeypatch.setattr(checkpoint, "PAUSE", 0.0)

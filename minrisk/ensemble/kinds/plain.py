@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from minrisk._interrupts import NOBODY, StopRequest
 from minrisk._typing import FloatArray, IntArray, LeftOut
+from minrisk._utils.interrupts import NOBODY, StopRequest
 from minrisk._workers import Workers
 from minrisk.boosting.checkpoint import Run
 from minrisk.boosting.loop import Progress, Recipe, boost, constant
@@ -17,6 +17,7 @@ from minrisk.ensemble import defaults, sizes
 from minrisk.ensemble.budget import Pace
 from minrisk.ensemble.cross_fitting import checkpoints, last_rounds
 from minrisk.ensemble.kind import CrossFit, Kind, Settings, Task
+from minrisk.estimator.parameters import share_of
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses import surrogate_loss
 from minrisk.losses.base import EXPONENTIAL, Loss
@@ -26,7 +27,6 @@ from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts, constant_is_better
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
-from minrisk.validation import share_of
 
 
 def usual_trees(

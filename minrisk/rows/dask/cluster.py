@@ -11,7 +11,7 @@ from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
 from typing import Any
 
-from minrisk._versions import versions
+from minrisk._utils.packages import versions
 
 ASKED_SECONDS = 20.0  # after which a wait for answers is interrupted, to see whether anybody can give them
 ALONE_SECONDS = 300.0  # without any worker, which may be on its way, until a fit ends
@@ -20,7 +20,7 @@ SHORT_OF_MEMORY = (
     "workers that held the same rows were lost several times, as they are where memory is short: give them more "
     "memory, or make more workers."
 )
-ASKED_OF_WORKERS = "__import__('minrisk._versions')._versions.versions()"  # a text: they may lack the function
+ASKED_OF_WORKERS = "__import__('minrisk._utils.packages')._utils.packages.versions()"  # a text: they may lack it
 OTHER_CODE = (
     "some workers have other code of minrisk than is here, under the same version: install the same there, and start "
     "them again."

@@ -88,7 +88,7 @@ def aligned(name: str, column: Any, X: Any, n_parts: int) -> list[Any]:
 
 
 class DaskPartitions:
-    """See `minrisk.elsewhere.Partitions`.
+    """Partitions of X, and of y, weights and costs beside them, for `minrisk.estimator.elsewhere`.
 
     Parameters
     ----------

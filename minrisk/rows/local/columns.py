@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from minrisk._cached import cached_property
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._memory import empty, read_only, zeros
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
+from minrisk._utils import cached_property
 from minrisk._workers import Workers
 from minrisk.data.stored import SparseBins
 from minrisk.model.codes import Decoder

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
-from minrisk._cached import cached_property
 from minrisk._kernels._dtypes import FIXED, PRODUCT_BITS, RESPONSE, SCORE, TIE
 from minrisk._kernels.fixed import unfixed
 from minrisk._kernels.grow import NEWTON
@@ -22,6 +21,7 @@ from minrisk._kernels.pairwise import pair_sums
 from minrisk._kernels.scores import add_leaf_vectors, add_response
 from minrisk._memory import points
 from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
+from minrisk._utils import cached_property
 from minrisk._workers import Workers
 from minrisk.data.sparse_rows import SparseRows, stay_sparse
 from minrisk.data.stored import SparseBins

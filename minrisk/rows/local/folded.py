@@ -9,11 +9,11 @@ from typing import Self
 
 import numpy as np
 
-from minrisk._cached import cached_property
 from minrisk._kernels import links
 from minrisk._kernels._dtypes import FIXED
 from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, IntArray, LeftOut
+from minrisk._utils import cached_property
 from minrisk._workers import Workers
 from minrisk.model.links import LINK_KERNELS, Link, least_cost
 from minrisk.rows.base import Rows

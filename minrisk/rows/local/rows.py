@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._cached import cached_property
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels.fixed import column_sums, fix_columns, fix_vector, response_sums, unfixed
 from minrisk._kernels.scores import (
@@ -21,6 +20,7 @@ from minrisk._kernels.scores import (
 )
 from minrisk._memory import empty, give_back, read_only, zeros
 from minrisk._typing import Bag, FloatArray, IntArray, LeftOut
+from minrisk._utils import cached_property
 from minrisk.rows.base import (
     GrownTree,
     GrowthRule,

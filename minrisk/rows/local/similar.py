@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._cached import cached_property
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels import similarity as kernels
 from minrisk._kernels._dtypes import PRODUCT_BITS, TIE
 from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk._utils import cached_property
 from minrisk._workers import Workers
 from minrisk.data.distances import Units
 from minrisk.data.row_keys import odd_numbers, row_keys

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minrisk._cached import cached_property
 from minrisk._kernels._dtypes import MAX_BINS, ROW
 from minrisk._kernels.histogram import NUMBERED_ROWS, index_rows
 from minrisk._memory import read_only
 from minrisk._typing import Binned, IntArray
+from minrisk._utils import cached_property
 from minrisk._workers import Workers
 
 DENSITY = 0.6  # with more rows than this outside the frequent bin, passing over all rows costs no more

@@ -10,8 +10,8 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
-from minrisk.costs.class_weights import weighted_by_class
-from minrisk.costs.units import AvoidableCosts, relative_weights
+from minrisk.costs.units import AvoidableCosts
+from minrisk.costs.weights import relative_weights, weighted_by_class
 from minrisk.data.binning import QUANTILE_ROWS, Binner, fit_binner
 from minrisk.data.row_keys import numbered_keys, odd_numbers, row_keys, running_key
 from minrisk.rows.base import Rows
@@ -63,7 +63,7 @@ def check_same(parts: Sequence[Part], seals: Sequence[Seal]) -> None:
 
 
 class ClassFactors(NamedTuple):
-    """What is said of the weights of classes: see `minrisk.costs.class_weights`."""
+    """What is said of the weights of classes: see `minrisk.costs.weights`."""
 
     factors: FloatArray | None  # of each label; None: balanced
 

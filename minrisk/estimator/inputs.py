@@ -18,15 +18,14 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from minrisk._callers import warn_caller
-from minrisk._printable import short
 from minrisk._typing import FloatArray, IntArray, Labels
-from minrisk._versions import versions
+from minrisk._utils import warn_caller
+from minrisk._utils.packages import versions
+from minrisk._utils.text import short
 from minrisk.costs import CostMatrix
-from minrisk.costs.class_weights import stated_factors, weighted_by_class
-from minrisk.costs.reading import is_per_row_and_class
-from minrisk.costs.tables import is_frame
-from minrisk.costs.units import check_weight_count, check_weights, relative_weights
+from minrisk.costs.matrix import is_frame
+from minrisk.costs.reading import costs_per_row, is_per_row_and_class
+from minrisk.costs.weights import check_weight_count, check_weights, relative_weights, stated_factors, weighted_by_class
 from minrisk.data.categories import Categories, Unseen
 from minrisk.data.chunks import Chunks, CodedLabels, Readings, gathered_labels, rows_in
 from minrisk.data.column_report import (
@@ -46,7 +45,8 @@ from minrisk.data.label_cells import check_labels
 from minrisk.data.partitioned import is_partitioned
 from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows
-from minrisk.validation import (
+from minrisk.estimator.features import check_frame, check_numbers, check_table
+from minrisk.estimator.parameters import (
     CategoricalFeatures,
     Choice,
     ClassWeight,
@@ -57,9 +57,6 @@ from minrisk.validation import (
     Seed,
     Threads,
     Verbosity,
-    check_frame,
-    check_numbers,
-    check_table,
 )
 
 if TYPE_CHECKING:
@@ -80,7 +77,7 @@ E = TypeVar("E")
 
 
 def one_fit(estimator: E) -> E:
-    """The estimator as its last `fit` has left it, also while another thread's `fit` replaces all attributes in one go.
+    """Return the estimator as its last `fit` left it, also while another thread's `fit` replaces all attributes.
 
     Whatever reads more than one attribute reads them here. Estimators of other packages are returned as they are.
     """
@@ -92,7 +89,7 @@ def one_fit(estimator: E) -> E:
 
 
 def of_one_fit(method: Callable[P, R]) -> Callable[P, R]:
-    """A method that sees `one_fit` from beginning to end.
+    """Make a method see `one_fit` from beginning to end.
 
     Of a Dask collection its answer is computed partition by partition, when it is asked for.
 
@@ -116,7 +113,7 @@ def of_one_fit(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def _no_cost(estimator: Any, name: str) -> str:
-    """Why this method of the estimator takes no costs, and what does."""
+    """Return why this method of the estimator takes no costs, and what does."""
     if name.endswith("predict_proba"):
         why = "probabilities do not depend on costs"
     else:
@@ -127,12 +124,12 @@ def _no_cost(estimator: Any, name: str) -> str:
 
 
 def is_row_mapping(X: Any) -> bool:
-    """Whether it is a mapping that stands for one row; some sparse matrices of SciPy are mappings as well."""
+    """Return whether it is a mapping that stands for one row; some sparse matrices of SciPy are mappings as well."""
     return isinstance(X, Mapping) and not issparse(X)
 
 
 def _chunk_weights(given: Any, n_rows: int, number: int) -> Any:
-    """Sample weights of the rows of a chunk, one for each; None where none are given."""
+    """Return sample weights of the rows of a chunk, one for each; None where none are given."""
     weight = check_weights(given)
     if weight is None:
         return None
@@ -144,7 +141,7 @@ def _chunk_weights(given: Any, n_rows: int, number: int) -> Any:
 
 
 class Inputs:
-    """Of an estimator: the part that looks at what it is given."""
+    """Look at what an estimator is given: parameters, columns, labels and weights."""
 
     _categories: Categories
     _column_names: tuple[Any, ...] | None = None  # of a table, as it had them
@@ -185,7 +182,7 @@ class Inputs:
     _lasting: ClassVar[tuple[str, ...]] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        """With the costs of a DataFrame as a `CostMatrix`, as loaded models have them; skops keeps no tables."""
+        """Return the state, a DataFrame of costs as a `CostMatrix` as in loaded models: skops keeps no tables."""
         state: Any = super().__getstate__()
         if is_frame(state.get("cost")):
             with suppress(ValueError, TypeError):  # what a fit refuses stays as it is
@@ -193,17 +190,17 @@ class Inputs:
         return dict(state)
 
     def __copy__(self) -> Self:
-        """With the same parameters."""
+        """Return an estimator with the same attributes."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         return other
 
     def _parameters(self) -> dict[str, Any]:
-        """Those of the constructor, and others that the constructor of a subclass handed on to this one's."""
+        """Return the constructor's parameters, and others that the one of a subclass handed on to this one's."""
         return {name: value for name, value in vars(self).items() if name in self._rules} | self.get_params(deep=False)
 
     def _lasting_parameters(self) -> dict[str, Any]:
-        """Those that rounds cannot go on without."""
+        """Return the parameters that rounds cannot go on without."""
         return {name: value for name, value in self._parameters().items() if name in self._lasting}
 
     def _check_lasting(self) -> None:
@@ -256,8 +253,10 @@ class Inputs:
         self._checkpoint.seed = self._seed
 
     # -- training ------------------------------------------------------------------------------------------------
-    def _check_training(self, X: Any, y: Any, sample_weight: Any, cost: Any, goes_on: bool) -> tuple[Any, Labels, Any]:
-        """Numbers, labels and weights; sets `_categories` and `_column_names`."""
+    def _check_training(
+        self, X: Any, y: Any, sample_weight: Any, cost: Any, goes_on: bool
+    ) -> tuple[Any, Labels, Any, Any]:
+        """Return numbers, labels, weights and costs; set `_categories` and `_column_names`."""
         if goes_on:
             self._check_lasting()
         if goes_on and Frame.of(X) is not None:
@@ -277,6 +276,7 @@ class Inputs:
             )
         sample_weight = self._class_weighted(X, y, sample_weight)
         weight = self._weights(sample_weight, X)
+        cost = self._of_rows(cost, y)
         learning = self._categories if goes_on else found
         codes = X.copy() if goes_on and learning.columns else X  # which are changed
         mass, first = self._category_rows(X, y, sample_weight, cost) if learning.columns else (weight, None)
@@ -285,13 +285,20 @@ class Inputs:
         tell_rounded(rounded_columns(table, X))
         self._tell_columns(described, learnt)
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
-            return self._categories.numbers(X), y, sample_weight
+            return self._categories.numbers(X), y, sample_weight, cost
         self._categories = learnt
-        return numbers, y, sample_weight
+        return numbers, y, sample_weight, cost
+
+    @staticmethod
+    def _of_rows(cost: Any, y: Labels | CodedLabels) -> Any:
+        """Return costs with a row or a matrix for each row as `CostsPerRow`, others as they are."""
+        if cost is None:
+            return None
+        return costs_per_row(cost, len(y), len(y.labels if isinstance(y, CodedLabels) else np.unique(y))) or cost
 
     @staticmethod
     def _checked_weights(sample_weight: Any, X: np.ndarray) -> FloatArray:
-        """Sample weights, ones by default."""
+        """Return sample weights, ones by default."""
         if np.ndim(sample_weight):
             check_weight_count(sample_weight, X.shape[0])
         weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -300,14 +307,14 @@ class Inputs:
         return weight
 
     def _weights(self, sample_weight: Any, X: np.ndarray) -> FloatArray:
-        """Checked sample weights, ones by default: only their ratios count, see `relative_weights`."""
+        """Return checked sample weights, ones by default: only their ratios count, see `relative_weights`."""
         weight = self._checked_weights(sample_weight, X)
         return weight if sample_weight is None else relative_weights(weight)
 
     def _category_rows(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any
     ) -> tuple[FloatArray, IntArray | None]:
-        """Weights of the rows that tell what categories say, and of which row each is a copy: copies are one row."""
+        """Return weights of the rows that tell what categories say, and of which row each is a copy: copies are one."""
         weight = self._weights(sample_weight, X)
         rows, label = np.flatnonzero(weight > 0.0), np.unique(y, return_inverse=True)[1]
         own = () if self._group is None else (self._group,)
@@ -320,7 +327,7 @@ class Inputs:
         return relative_weights(one), first
 
     def _class_weighted(self, X: Any, y: Labels | CodedLabels, sample_weight: Any) -> Any:
-        """Weights of the rows times what `class_weight` says of their classes; as they are where it says nothing."""
+        """Return weights times what `class_weight` says of the rows' classes; as they are where it says nothing."""
         if self.class_weight is None:
             return sample_weight
         labels, codes = y if isinstance(y, CodedLabels) else np.unique(y, return_inverse=True)
@@ -328,8 +335,8 @@ class Inputs:
         factors = stated_factors(self.class_weight, labels, np.bincount(codes, weight > 0.0) > 0.0)
         return weighted_by_class(weight, codes, len(labels), factors)
 
-    def _check_chunks(self, chunks: Chunks, sample_weight: Any, goes_on: bool) -> tuple[Any, Any, Any]:
-        """Rows, labels and weights of chunks, which are read once; few rows are an array afterwards."""
+    def _check_chunks(self, chunks: Chunks, sample_weight: Any, cost: Any, goes_on: bool) -> tuple[Any, Any, Any, Any]:
+        """Return rows, labels, weights and costs of chunks, which are read once; few rows are an array afterwards."""
         if goes_on:
             self._check_lasting()
             if self._categories.columns:
@@ -368,9 +375,10 @@ class Inputs:
             )
         if any(weighted):
             sample_weight = np.concatenate(weights)
+        cost = self._of_rows(cost, coded)
         if kept:
             X = np.concatenate(kept)
-            return X, coded.labels[coded.codes], self._class_weighted(X, coded, sample_weight)
+            return X, coded.labels[coded.codes], self._class_weighted(X, coded, sample_weight), cost
 
         def again() -> Iterator[tuple[int, tuple[Any, ...]]]:
             for number, chunk in enumerate(chunks.chunks()):
@@ -384,10 +392,10 @@ class Inputs:
 
         shape = n, self.n_features_in_
         blocks = RowBlocks(read, shape, np.result_type(*dtypes), chunks.bins_in)
-        return blocks, coded, self._class_weighted(blocks, coded, sample_weight)
+        return blocks, coded, self._class_weighted(blocks, coded, sample_weight), cost
 
     def _chunk_numbers(self, X: Any, *y: Any, reset: bool = False) -> Any:
-        """Checked numbers of a chunk, and y if given."""
+        """Return checked numbers of a chunk, and y if given."""
         if issparse(X):
             raise ValueError(
                 "chunks and partitions must be arrays or tables of numbers, got a sparse matrix: give all rows at once."
@@ -406,7 +414,7 @@ class Inputs:
         return checked
 
     def _check_columns(self, X: Any, categories: Categories, *y: Any, reset: bool) -> Any:
-        """Names and numbers of X, with codes for categories, and y if given; `reset` learns the names."""
+        """Return numbers of X, with codes for categories, and y if given; `reset` learns the names."""
         check_table(X)
         frame = Frame.of(X)
         if frame is None:
@@ -437,12 +445,12 @@ class Inputs:
         return check_frame(self, coded, frame.names, *y)
 
     def _arranged(self, X: Any) -> Any:
-        """X with its columns in the order of fit, where they have names."""
+        """Return X with its columns in the order of fit, where they have names."""
         frame = Frame.of(X)
         return X if frame is None or self._column_names is None else frame.arranged(self._column_names)
 
     def _answered_elsewhere(self, method: Any, X: Any, *others: Any, **options: Any) -> Any:
-        """What a method answers about the partitions of X, as a Dask array."""
+        """Return what a method answers about the partitions of X, as a Dask array."""
         from minrisk.rows.dask.partitions import answered
 
         check_is_fitted(self, "model_")
@@ -470,20 +478,20 @@ class Inputs:
         return self._numbers_as_fitted(X)
 
     def _tabled(self, X: Any) -> Any:
-        """X, or a table of one row where it is a mapping."""
+        """Return X, or a table of one row where it is a mapping."""
         if not is_row_mapping(X):
             return X
         return one_row_table(cells_of_row(X, self._column_names, self.n_features_in_), self._column_names)
 
     def _numbers_as_fitted(self, X: Any) -> Any:
-        """Checked numbers of rows that are no training rows, with the columns and categories of these."""
+        """Return checked numbers of rows that are no training rows, with the columns and categories of these."""
         X = self._arranged(X)
         checked = self._check_columns(X, self._categories, reset=False)
         tell_rounded(rounded_columns(X, checked))
         return checked if isinstance(checked, SparseRows) else self._categories.numbers(np.asarray(checked))
 
     def _few_rows(self, X: Any) -> np.ndarray | None:
-        """Numbers of few rows: scikit-learn's checks would take longer than the prediction; None where they are due."""
+        """Return few rows' numbers, whose checks would take longer than the prediction; None where these are due."""
         known = vars(self)
         if "model_" not in known:
             return None
@@ -504,14 +512,14 @@ class Inputs:
         return self._few_coded(frame.rows())
 
     def _few_coded(self, rows: Sequence[Sequence[Any]]) -> np.ndarray | None:
-        """Numbers of few rows of Python's cells; None where these must be looked at."""
+        """Return the numbers of few rows of Python's cells; None where these must be looked at."""
         coded = self._categories.few_coded(rows)
         return None if coded is None else self._categories.numbers(coded)
 
     def _described_columns(
         self, table: Any, X: np.ndarray, y: Labels, counted: np.ndarray, categories: Categories
     ) -> list[ColumnFacts]:
-        """Lines about the columns of a table by the rows that count; none of an array."""
+        """Return lines about the columns of a table by the rows that count; none of an array."""
         if Frame.of(table) is None:
             return []
         every = bool(counted.all())
@@ -548,14 +556,14 @@ def tell_rounded(names: Iterable[Any]) -> None:
 
 
 def _answer(estimator: Any, name: str, others: tuple[Any, ...], options: dict[str, Any], X: Any) -> Any:
-    """About the rows of a partition, which may have none."""
+    """Return what a method says about the rows of a partition, which may have none."""
     if X.shape[0] == 0:
         return getattr(estimator, name)(_one_row(estimator, X), *others, **options)[:0]
     return getattr(estimator, name)(X, *others, **options)
 
 
 def _one_row(estimator: Any, X: Any) -> Any:
-    """A row of missing values in a frame like X, or of zeros."""
+    """Return a row of missing values in a frame like X, or of zeros."""
     if hasattr(X, "reindex"):
         return X.reindex([0])
     wide = X.ndim == 2 and not np.isnan(X.shape[1])
@@ -574,7 +582,7 @@ def check_the_same(name: str, before: Any, now: Any) -> None:
 
 
 def _apart(before: CostMatrix | None, now: CostMatrix | None) -> tuple[str, str]:
-    """What tells costs of the same classes and decisions apart, in a few words."""
+    """Return what tells costs of the same classes and decisions apart, in a few words."""
     if before is None or now is None:
         kinds = "costs for each row", "one table for all rows"
         return kinds if before is None else kinds[::-1]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -16,52 +16,51 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from minrisk._callbacks import CallbackSupport, callbacks_of, has_callbacks
-from minrisk._interrupts import StopRequest, keeping_what_is_learnt
 from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk._utils.interrupts import StopRequest, keeping_what_is_learnt
 from minrisk._workers import Workers, one_blas_thread
-from minrisk.costs import as_cost, is_per_row
-from minrisk.costs.class_weights import stated_factors
-from minrisk.costs.labels import as_labels, listed
-from minrisk.costs.reading import is_per_row_and_class
-from minrisk.costs.sample_rows import check_row_count, check_sample_order
-from minrisk.costs.stated import cost_of_counted, judging, row_costs_of_counted
-from minrisk.costs.units import AvoidableCosts, check_weights
+from minrisk.costs import as_cost
+from minrisk.costs.labels import as_labels, label_array, listed
+from minrisk.costs.reading import CostsPerRow, check_row_count, check_sample_order, costs_per_row, stated_cost
+from minrisk.costs.units import AvoidableCosts
+from minrisk.costs.weights import check_weights, stated_factors
 from minrisk.data.categories import Categories
 from minrisk.data.chunks import Chunks, CodedLabels
 from minrisk.data.groups import group_codes
 from minrisk.data.kept import check_kept
 from minrisk.data.partitioned import is_partitioned
-from minrisk.eval_sets import check_eval_set, checked_pair, eval_pairs
-from minrisk.inputs import QUICK_ROWS, Inputs, check_the_same, of_one_fit
-from minrisk.probabilities import Probabilities
-from minrisk.validation import check_parameters, label_array
+from minrisk.estimator.callbacks import CallbackSupport, callbacks_of, has_callbacks
+from minrisk.estimator.eval_sets import check_eval_set, checked_pair, eval_pairs
+from minrisk.estimator.inputs import QUICK_ROWS, Inputs, check_the_same, of_one_fit
+from minrisk.estimator.parameters import check_parameters
+from minrisk.metrics import expected_cost, judging
 
 if TYPE_CHECKING:
     from minrisk.boosting.watching import Tasks, Watch
     from minrisk.costs import CostMatrix
-    from minrisk.elsewhere import Elsewhere
+    from minrisk.estimator.elsewhere import Elsewhere
     from minrisk.model.additive import AdditiveModel
     from minrisk.model.cascade import DecisionRule
     from minrisk.rows.costs import RowCosts
 
 LEAST_COST = 1e-300  # of which there is a logarithm
 INTERRUPTED_FIT = "fit was interrupted. The estimator is fitted with what was learnt until then: {n_rounds} round{s}."
+NO_LINK = (
+    "predict_proba is not available: scores trained on general costs estimate risks, not probabilities. For "
+    "probabilities train with cost=None, or wrap the estimator in sklearn.calibration.CalibratedClassifierCV."
+)
+NO_PROBABILITIES = (
+    "predict_proba is not available: the scores of {name} say nothing about probabilities, whatever the costs. Wrap "
+    "the estimator in sklearn.calibration.CalibratedClassifierCV."
+)
 
 
-class StatedCosts(NamedTuple):
-    """What costs per row say about rows of these classes."""
-
-    classes: Labels
-    labels: Labels
-    cost: Any  # of the constructor
-
-    def __call__(self, cost: Any, codes: IntArray) -> FloatArray:
-        """The costs of rows of these classes, (n, D)."""
-        return row_costs_of_counted(cost, codes, *self)[0]
+def _table_of_rows(classes: Labels, labels: Labels, stated: Any, cost: Any, codes: IntArray) -> FloatArray:
+    """Return the costs of rows of these classes, (n, D), for pieces of rows that are elsewhere."""
+    return CostsPerRow.of(cost).table_of_counted(codes, classes, labels, stated)[0]
 
 
-class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Checks, labels, costs, prediction and judging; a subclass has the parameters and trains `model_`."""
 
     n_estimators: Any  # a whole number, or None where it follows the data
@@ -183,6 +182,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
                 trained._close_checkpoint(not stop.interrupted and isinstance(checkpoint, str | os.PathLike))
             for name in ("_group", "_checkpoint"):  # of this fit only
                 trained.__dict__.pop(name, None)
+            # In one assignment, so that a thread that predicts meanwhile sees one fit or the other.
             self.__dict__ = {**trained.__dict__, **given}
             if tasks is not None:
                 tasks.end()
@@ -202,7 +202,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         return tasks
 
     def _as_fitted(self, given: dict[str, Any], found: Any) -> dict[str, Any]:
-        """Attributes of an estimator that has found this much, without a change of this one."""
+        """Return the attributes of an estimator that has found this much, without a change of this one."""
         fitted = copy(self)
         fitted._keep(found)
         fitted._began_with = self._lasting_parameters()
@@ -243,9 +243,9 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         if isinstance(X, Chunks):
             if y is not None:
                 raise ValueError("Chunks hold the labels of their rows: leave y out.")
-            X, y, sample_weight = self._check_chunks(X, sample_weight, goes_on)
+            X, y, sample_weight, cost = self._check_chunks(X, sample_weight, cost, goes_on)
         else:
-            X, y, sample_weight = self._check_training(X, y, sample_weight, cost, goes_on)
+            X, y, sample_weight, cost = self._check_training(X, y, sample_weight, cost, goes_on)
         evals = [checked_pair(self, number, pair) for number, pair in enumerate(eval_pairs(eval_set))]
         if self._checkpoint is not None:
             self._checkpoint.same("eval_set", *itertools.chain.from_iterable(evals))
@@ -271,15 +271,15 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         given: dict[str, Any] | None,
     ) -> None:
         """Train on the partitions of collections, where they are; few rows in one task."""
-        from minrisk import elsewhere
         from minrisk.boosting.monitors import ProgressBar
         from minrisk.boosting.watching import Watch
+        from minrisk.estimator import elsewhere
 
         if goes_on:
             raise ValueError("warm_start goes on with rows that are here: set warm_start=False for Dask collections.")
         per_row = is_partitioned(cost)
         rows = elsewhere.Elsewhere(self, X, y, sample_weight, cost if per_row else None)
-        if not per_row and (is_per_row_and_class(cost) or is_per_row(cost, rows.n_rows, len(rows.labels))):
+        if not per_row and costs_per_row(cost, rows.n_rows, len(rows.labels)) is not None:
             raise ValueError(f"cost of each row must be a Dask array or dataframe beside X, got {type(cost).__name__}.")
         if rows.are_few:
             self.__dict__.update(rows.fitted_whole(self, None if per_row else cost, self._checkpoint))
@@ -298,7 +298,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         raise ValueError(f"{type(self).__name__} takes no Dask collections: use MinRiskClassifier or REBELClassifier.")
 
     def _counted_elsewhere(self, rows: Elsewhere, cost: Any) -> tuple[Any, Any, FloatArray | None]:
-        """Who asks all pieces of the rows, these as a fit takes them, and the costs that all rows share.
+        """Return who asks all pieces of the rows, these as a fit takes them, and the costs that all rows share.
 
         Sets what `_counted` does.
         """
@@ -306,16 +306,19 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         from minrisk.rows.remote.placed import ClassFactors, CountedRows
 
         n_labels = len(rows.labels)
+        # One row for each label stands for all: which labels have rows of some weight is all that is asked here.
         every = CodedLabels(rows.labels, np.arange(n_labels))
         codes, labels = self._encode(every, rows.counted.astype(np.float64), False)
-        none, stated = np.empty(0, dtype=np.int32), None
+        none = np.empty(0, dtype=np.int32)
+        stated: Callable[[Any, IntArray], FloatArray] | None = None
         if rows.cost_example is None:
             table = self._resolve_matrix(cost, codes, labels)
             costs = RowCosts(table.table, none, np.empty(0), none, table.unit, table.least)
         else:
-            stated = StatedCosts(self.classes_, labels, self.cost)
+            named = self.classes_, labels, self.cost
+            stated = partial(_table_of_rows, *named)
             no_codes = np.empty(0, dtype=np.int64)
-            self._decide_per_row(row_costs_of_counted(rows.cost_example, no_codes, *stated)[1])
+            self._decide_per_row(CostsPerRow.of(rows.cost_example).table_of_counted(no_codes, *named)[1])
             costs = RowCosts(np.empty((0, len(self.decisions_))), none, np.empty(0), none)
         self._seed = self._draw_seed()
         driver = rows.driver(effective_n_jobs(self.n_jobs))
@@ -338,7 +341,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
     def _counted(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool
     ) -> tuple[IntArray, RowCosts]:
-        """Numbers of the rows of some weight, and their costs: the others are left out, also of what is drawn.
+        """Return the numbers of the rows of some weight, and their costs: others are left out, also of what is drawn.
 
         Sets the classes, decisions, costs and the seed of the fit.
         """
@@ -346,6 +349,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
 
         weight = self._weights(sample_weight, X)
         codes, labels = self._encode(y, weight, goes_on)
+        # Costs and decisions are set anew below, and compared with those of the rounds so far.
         before = vars(self).copy()
         costs = self._resolve_cost(cost, codes, labels, weight)
         if goes_on:
@@ -361,7 +365,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         return rows, counted
 
     def _encode(self, y: Labels | CodedLabels, weight: FloatArray, goes_on: bool) -> tuple[IntArray, Labels]:
-        """Class codes of y, 0 for rows of weight 0 whose class is none, and all labels; sets or checks `classes_`.
+        """Return class codes of y, 0 for rows of weight 0 whose class is none, and all labels; set or check `classes_`.
 
         Classes have rows of some weight. Where only one has, there is nothing to tell apart and all labels are classes.
         """
@@ -388,24 +392,24 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         return codes, labels
 
     def _resolve_cost(self, cost: Any, codes: IntArray, labels: Labels, weight: FloatArray) -> AvoidableCosts:
-        """Avoidable costs and the table row of each sample; sets `cost_` (as stated) and `decisions_`."""
-        if is_per_row_and_class(cost) or is_per_row(cost, len(codes), len(labels)):
-            table, decisions = row_costs_of_counted(cost, codes, self.classes_, labels, self.cost)
-            self._decide_per_row(decisions)
-            return AvoidableCosts.of(table, np.arange(len(codes), dtype=np.int32), self._scale_of_costs(), weight > 0.0)
-        check_row_count(cost, len(codes), as_labels(labels))
-        return self._resolve_matrix(cost, codes, labels)
+        """Return avoidable costs and the table row of each sample; set `cost_` (as stated) and `decisions_`."""
+        if not isinstance(cost, CostsPerRow):
+            check_row_count(cost, len(codes), as_labels(labels))
+            return self._resolve_matrix(cost, codes, labels)
+        table, decisions = cost.table_of_counted(codes, self.classes_, labels, self.cost)
+        self._decide_per_row(decisions)
+        return AvoidableCosts.of(table, np.arange(len(codes), dtype=np.int32), self._scale_of_costs(), weight > 0.0)
 
     def _decide_per_row(self, decisions: Any) -> None:
-        """Among these decisions, whose costs differ by row."""
+        """Set `decisions_`, among which costs differ by row."""
         self.cost_ = self._stated = None
         check_kept(decisions, "the decisions of cost")
         self.decisions_ = label_array(decisions, self.classes_)
 
     def _resolve_matrix(self, cost: Any, codes: IntArray, labels: Labels) -> AvoidableCosts:
-        """`_resolve_cost` where all rows share one matrix."""
+        """Return what `_resolve_cost` does where all rows share one matrix."""
         given = self.cost if cost is None else cost
-        self._stated = None if given is None else cost_of_counted(given, self.classes_, labels)
+        self._stated = None if given is None else stated_cost(given, self.classes_, labels)
         self.cost_ = as_cost(self._stated, self.classes_)
         for kind in ("classes", "decisions"):
             check_kept(getattr(self.cost_ if self._stated is None else self._stated, kind), f"the {kind} of cost")
@@ -421,7 +425,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
 
     # -- prediction ------------------------------------------------------------------------------------------------
     def _scores(self, X: np.ndarray) -> FloatArray:
-        """Scores of checked rows."""
+        """Return the scores of checked rows."""
         if len(X) <= QUICK_ROWS:
             return self.model_.scores(X)
         with Workers(effective_n_jobs(self.n_jobs)) as workers:
@@ -445,18 +449,18 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         return np.asarray(self.decisions_[self._decide(X, self._scores(X))])
 
     def _decisions(self, X: np.ndarray, rule: DecisionRule, max_excess: float) -> IntArray:
-        """Numbers of the decisions about checked rows, each as soon as it is certain."""
+        """Return the numbers of the decisions about checked rows, each as soon as it is certain."""
         if len(X) <= QUICK_ROWS:
             return self.model_.decide(X, rule, max_excess)
         with Workers(effective_n_jobs(self.n_jobs)) as workers:
             return self.model_.decide(X, rule, max_excess, workers)
 
     def _expected(self, X: np.ndarray, scores: FloatArray) -> FloatArray | None:
-        """Expected avoidable costs of each decision, (n, D), up to a factor; None: the largest score decides."""
+        """Return expected avoidable costs of each decision, (n, D), up to a factor; None: the largest score decides."""
         return None
 
     def _decide(self, X: np.ndarray, scores: FloatArray) -> IntArray:
-        """Number of the decision: that of the least expected cost, or of the largest score."""
+        """Return the number of the decision of the least expected cost, or of the largest score."""
         expected = self._expected(X, scores)
         return np.asarray(scores.argmax(axis=1) if expected is None else expected.argmin(axis=1))
 
@@ -517,12 +521,78 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
             yield np.asarray(self.decisions_[self._decide(X, scores)])
 
     def _outward(self, X: np.ndarray, scores: FloatArray) -> FloatArray:
-        """What `decision_function` returns."""
+        """Return what `decision_function` returns."""
         expected = self._expected(X, scores)
         merits = scores if expected is None else -np.log(np.maximum(expected, LEAST_COST))
         both = merits.shape[1] == 2 or self.decisions_[:2].tolist() == self.classes_.tolist()
         two = len(self.classes_) == 2 and both
         return np.asarray(merits[:, 1] - merits[:, 0]) if two else merits
+
+    @property
+    def predict_proba(self) -> Callable[[Any], FloatArray]:
+        """Return the probabilities of the classes, by the link of the loss.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows, as `predict` takes them.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Probabilities in the order of `classes_`; every row sums to 1.
+
+        Raises
+        ------
+        AttributeError
+            If the scores say nothing about probabilities, as those that are trained on other costs than 0/1.
+        """
+        self._require_link()
+        return self._predict_proba
+
+    @property
+    def staged_predict_proba(self) -> Callable[[Any], Iterator[FloatArray]]:
+        """Yield what `predict_proba` returns after each round.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows, as `predict` takes them.
+
+        Yields
+        ------
+        ndarray of shape (n, K)
+            Probabilities in the order of `classes_`.
+
+        Raises
+        ------
+        AttributeError
+            If the scores say nothing about probabilities.
+        """
+        self._require_link()
+        return self._staged_predict_proba
+
+    def _require_link(self) -> None:
+        model = getattr(self, "model_", None)
+        if (model is None and not self._gives_probabilities()) or (model is not None and model.link is None):
+            if self.cost is None and not self._gives_probabilities():
+                raise AttributeError(NO_PROBABILITIES.format(name=type(self).__name__))
+            raise AttributeError(NO_LINK)
+
+    def _gives_probabilities(self) -> bool:
+        """Return whether a fit with these parameters may have a link."""
+        return self.cost is None
+
+    @of_one_fit
+    def _predict_proba(self, X: Any) -> FloatArray:
+        X = self._check_X(X)  # first: it says so if there was no fit
+        return self.model_.probabilities(self._scores(X))
+
+    _predict_proba.__name__ = "predict_proba"  # scikit-learn's stacking takes a method's own name for the attribute's
+
+    @of_one_fit
+    def _staged_predict_proba(self, X: Any) -> Iterator[FloatArray]:
+        yield from map(self.model_.probabilities, self.model_.staged_scores(self._check_X(X)))
 
     @of_one_fit
     def score(self, X: Any, y: Any, sample_weight: Any = None, cost: Any = None) -> float:
@@ -550,8 +620,6 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         ValueError
             If the fit had costs for each row and `cost` is not given, and as in `minrisk.metrics.expected_cost`.
         """
-        from minrisk.metrics import expected_cost
-
         check_sample_order(cost, X=X)
         decisions = self.predict(X)
         judged_by, labels = judging(
@@ -560,7 +628,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         return 1.0 - float(expected_cost(y, decisions, judged_by, labels, sample_weight))
 
     def _judged_by(self) -> CostMatrix | None:
-        """Costs of the fit, None if it had none (0/1)."""
+        """Return the costs of the fit, None if it had none (0/1)."""
         if self.cost_ is None:
             raise ValueError(
                 "The fit had costs per row, so those of these rows are unknown: pass cost=, with a row for each row or "
@@ -571,7 +639,7 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         return getattr(self, "_stated", self.cost_)
 
     def _names(self) -> Any:
-        """Costs whose labels name classes of costs per row without labels: those of the fit, or else `cost`."""
+        """Return costs whose labels name classes of costs per row without labels: those of the fit, or else `cost`."""
         stated = getattr(self, "_stated", None)
         return self.cost if stated is None else stated
 
@@ -595,18 +663,18 @@ class BoostedClassifier(Inputs, Probabilities, CallbackSupport, ClassifierMixin,
         return np.asarray(total / total.sum() if total.sum() > 0 else total)
 
     def _n_outputs(self) -> int:
-        """Scores per row."""
+        """Return the number of scores of a row."""
         return len(self.decisions_)
 
     def _facts(self) -> dict[str, Any]:
-        """What a model file keeps of the fit beside the model, its curves and its labels: plain JSON."""
+        """Return what a model file keeps of the fit beside the model, its curves and its labels: plain JSON."""
         return {}
 
     def _restore_facts(self, facts: dict[str, Any]) -> None:
         """Take back what `_facts` gave."""
 
     def _draw_seed(self) -> int:
-        """Seed of everything that is drawn."""
+        """Return the seed of everything that is drawn."""
         return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def __sklearn_tags__(self) -> Any:

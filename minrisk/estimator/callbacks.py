@@ -13,11 +13,11 @@ from typing import Any, Self
 
 
 class _NoCallbacks:
-    """In the place of the base that has `set_callbacks`."""
+    """Stand in the place of the base that has `set_callbacks`."""
 
 
 class _Callbacks:
-    """What `sklearn.callback.CallbackSupportMixin` has, imported when it is asked for."""
+    """Stand for `sklearn.callback.CallbackSupportMixin`, which is imported when it is asked for."""
 
     def set_callbacks(self, *callbacks: Any) -> Self:
         """Set callbacks of scikit-learn, such as `sklearn.callback.ProgressBar`, in place of those set before.
@@ -46,7 +46,7 @@ class _Callbacks:
         return self
 
     def _init_callback_context(self, *arguments: Any, **options: Any) -> Any:
-        """The root of the tasks of a fit, whose callbacks are set up; see `CallbackSupportMixin`."""
+        """Return the root of the tasks of a fit, whose callbacks are set up; see `CallbackSupportMixin`."""
         from sklearn.callback import CallbackSupportMixin
 
         return CallbackSupportMixin._init_callback_context(self, *arguments, **options)
@@ -57,7 +57,7 @@ CallbackSupport: Any = _Callbacks if find_spec("sklearn.callback") else _NoCallb
 
 @contextmanager
 def callbacks_of(estimator: Any) -> Iterator[None]:
-    """A block that fits an estimator, after which its callbacks are taken down, however it ends."""
+    """Enter a block that fits an estimator, after which its callbacks are taken down, however it ends."""
     try:
         yield
     finally:
@@ -68,6 +68,6 @@ def callbacks_of(estimator: Any) -> Iterator[None]:
 
 
 def has_callbacks(estimator: Any) -> bool:
-    """Whether an estimator has callbacks, or is fitted by one whose callbacks may want to see its tasks."""
+    """Return whether an estimator has callbacks, or is fitted by one whose callbacks may want to see its tasks."""
     known = vars(estimator)
     return "_skl_callbacks" in known or "_parent_callback_ctx" in known

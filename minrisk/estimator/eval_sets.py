@@ -20,7 +20,7 @@ from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows
 
 if TYPE_CHECKING:
-    from minrisk.inputs import Inputs
+    from minrisk.estimator.inputs import Inputs
 
 SET_NAME = "valid_{number}"  # of each pair, as in LightGBM
 WANTED_PAIR = "eval_set must be a pair (X, y) of rows and their classes, or a list of such pairs"
@@ -39,7 +39,7 @@ class EvalSet(NamedTuple):
     labels: Labels
 
     def codes(self, classes: Labels) -> IntArray:
-        """Numbers of the rows' classes.
+        """Return the numbers of the rows' classes.
 
         Raises
         ------
@@ -59,7 +59,7 @@ class EvalSet(NamedTuple):
 
 
 def eval_pairs(eval_set: Any) -> list[tuple[Any, Any]]:
-    """The pairs of rows and classes.
+    """Return the pairs of rows and classes.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def eval_pairs(eval_set: Any) -> list[tuple[Any, Any]]:
 
 
 def _is_pair(given: Any) -> bool:
-    """Of rows and classes: two objects, the first of which has rows and columns."""
+    """Return whether these are rows and classes: two objects, the first of which has rows and columns."""
     return isinstance(given, list | tuple) and len(given) == 2 and not np.isscalar(given[0])
 
 
@@ -97,7 +97,7 @@ def check_eval_set(X: Any, eval_set: Any) -> None:
 
 
 def checked_pair(estimator: Inputs, number: int, pair: tuple[Any, Any]) -> EvalSet:
-    """Numbers and labels of a pair; X as it would be predicted.
+    """Return numbers and labels of a pair; X as it would be predicted.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def checked_pair(estimator: Inputs, number: int, pair: tuple[Any, Any]) -> EvalS
 
 
 def beneath(X: Any, sets: Sequence[EvalSet]) -> Any:
-    """The rows of these sets beneath those of X, in one array or matrix.
+    """Return the rows of these sets beneath those of X, in one array or matrix.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def beneath(X: Any, sets: Sequence[EvalSet]) -> Any:
 
 
 def codes_of(estimator: Any, sets: Sequence[EvalSet]) -> list[IntArray]:
-    """Class numbers of the rows of each set, of an estimator that has seen the classes and costs of its training.
+    """Return class numbers of the rows of each set, of an estimator that has seen the classes of its training.
 
     Raises
     ------
@@ -172,5 +172,5 @@ def record_stages(estimator: Any, sets: Sequence[EvalSet], before: int = 0) -> N
 
 
 def _log_loss(p: FloatArray) -> float:
-    """Mean of -log p of the true classes, where 0 counts as the least positive number, as in scikit-learn."""
+    """Return the mean of -log p of the true classes, 0 as the least positive number, as in scikit-learn."""
     return float(-np.log(np.maximum(p, np.finfo(p.dtype).eps)).mean())

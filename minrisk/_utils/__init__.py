@@ -1,10 +1,14 @@
-"""A property that is computed once."""
+"""Small helpers that know nothing of boosting: a property that is computed once, and warnings of the caller's line."""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Generic, Self, TypeVar, overload
 
+PACKAGE = str(Path(__file__).parents[1])
 Value = TypeVar("Value")
 
 
@@ -26,9 +30,17 @@ class cached_property(Generic[Value]):
     @overload
     def __get__(self, instance: object, owner: type) -> Value: ...
     def __get__(self, instance: object, owner: type) -> Self | Value:
-        """The value, which stands in the instance's dictionary from then on, where Python finds it first."""
+        """Return the value, which stands in the instance's dictionary from then on, where Python finds it first."""
         if instance is None:
             return self
         value = self._compute(instance)
         vars(instance)[self._name] = value
         return value
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn as of the first line outside of this package, so that "once for each place" means the caller's places."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

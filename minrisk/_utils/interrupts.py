@@ -36,12 +36,12 @@ class StopRequest:
 
     @property
     def over(self) -> bool:
-        """Whether the training is to end here."""
+        """Return whether the training is to end here."""
         return self.asked and self.worth
 
     @contextmanager
     def giving_up(self) -> Iterator[None]:
-        """A block of the main thread that Ctrl-C leaves at once; what it was about to make is not needed."""
+        """Enter a block of the main thread that Ctrl-C leaves at once; what it was about to make is not needed."""
         self.cuts = True
         try:
             yield
@@ -53,7 +53,7 @@ class StopRequest:
 
 
 def _is_interrupt(problem: BaseException) -> bool:
-    """Whether it is `KeyboardInterrupt`, or what becomes of one that is raised while compiled code returns."""
+    """Return whether it is `KeyboardInterrupt`, or what becomes of one that is raised while compiled code returns."""
     return isinstance(problem, KeyboardInterrupt) or isinstance(problem.__cause__, KeyboardInterrupt)
 
 
@@ -62,7 +62,7 @@ NOBODY = StopRequest()  # asks
 
 @contextmanager
 def keeping_what_is_learnt() -> Iterator[StopRequest]:
-    """A block that trains: Ctrl-C asks it to end, if this is the main thread and nobody has an own handler for it."""
+    """Enter a block that Ctrl-C asks to end, if this is the main thread and nobody has an own handler for it."""
     stop, before = StopRequest(), signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before not in MAY_WAIT:
         yield stop

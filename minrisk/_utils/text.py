@@ -11,7 +11,7 @@ ODD = re.compile(r"[^ -~]")
 
 
 def printable(text: str, keep: str = "", write: Callable[[str], str] = repr) -> str:
-    r"""A text without characters that are unseen, move the cursor or turn the direction of what follows.
+    r"""Return a text without characters that are unseen, move the cursor or turn the direction of what follows.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def printable(text: str, keep: str = "", write: Callable[[str], str] = repr) -> 
 
 
 def short(text: str, most: int = 30) -> str:
-    """A text of at most so many characters; of a longer one its beginning.
+    """Return a text of at most so many characters; of a longer one its beginning.
 
     Examples
     --------

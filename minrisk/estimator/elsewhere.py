@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
-from typing import Any, NamedTuple, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
-from minrisk._callers import warn_caller
 from minrisk._typing import Labels
-from minrisk.costs.sample_rows import check_sample_order
-from minrisk.costs.tables import as_numbers, check_cells
-from minrisk.costs.units import check_weight_count, check_weights
+from minrisk._utils import warn_caller
+from minrisk.costs.matrix import check_cells
+from minrisk.costs.reading import CostsPerRow, check_sample_order
+from minrisk.costs.weights import check_weight_count, check_weights
 from minrisk.data.chunks import gathered_labels
 from minrisk.data.column_report import rounded_columns
 from minrisk.data.label_cells import check_labels
-from minrisk.inputs import Inputs, tell_rounded
-from minrisk.rows.remote.driver import Driver, Engine
+from minrisk.estimator.inputs import Inputs, tell_rounded
+from minrisk.rows.remote.driver import Driver
 from minrisk.rows.remote.placed import Part, PlacedRows, Seal, check_same
+
+if TYPE_CHECKING:
+    from minrisk.rows.dask.partitions import DaskPartitions
 
 FEW_ROWS = 1 << 15  # up to which the rows are fitted in one task: many exchanges would take longer
 KEPT = ("n_features_in_", "feature_names_in_", "_column_names")  # what an estimator keeps of the features
 
 
 class PartFacts(NamedTuple):
-    """What is said of a partition."""
+    """Hold what is said of a partition."""
 
     seal: Seal
     n_counted: int  # of some weight
@@ -44,7 +48,7 @@ class PartFacts(NamedTuple):
 def check_part(
     estimator: Inputs, number: int, X: Any, y: Any, weight: Any, cost: Any
 ) -> tuple[Part | None, PartFacts | None]:
-    """Numbers and labels of a partition, and what is said of it; None where it has no rows."""
+    """Return numbers and labels of a partition, and what is said of it; None where it has no rows."""
     n_rows = X.shape[0]
     if n_rows == 0:
         return None, None
@@ -86,25 +90,12 @@ def check_costs(cost: Any, n_rows: int) -> None:
     if np.shape(cost)[0] != n_rows:
         raise ValueError(f"cost must have a row for each of the {n_rows} rows of X, got {np.shape(cost)[0]}.")
     if np.ndim(cost) == 2:
-        names = tuple(cost.columns) if hasattr(cost, "columns") else None
-        check_cells(as_numbers(cost, None, names), None, names)
+        rows = CostsPerRow.of(cost)
+        check_cells(rows.values, None, rows.names)
 
 
-class Partitions(Protocol):
-    """Partitions of X, and of y, weights and costs beside them, on an engine."""
-
-    def checked(self, check: Callable[..., tuple[Any, Any]]) -> tuple[list[Any], list[Any]]:
-        """Futures of what check(number, X, y, weight, cost) makes of each partition, and what it says of it."""
-
-    def engine(self, parts: Sequence[Any], seals: Sequence[Seal], n_threads: int) -> Engine:
-        """Shards of partitions (futures of `Part`), with what each was when it was checked."""
-
-    def whole(self, function: Callable[[Sequence[Any]], Any], parts: Sequence[Any]) -> Any:
-        """function(the parts), as one task."""
-
-
-def partitions_of(X: Any, y: Any, weight: Any, cost: Any) -> Partitions:
-    """Those of collections."""
+def partitions_of(X: Any, y: Any, weight: Any, cost: Any) -> DaskPartitions:
+    """Return the partitions of collections."""
     from minrisk.rows.dask.partitions import DaskPartitions
 
     return DaskPartitions(X, y, weight, cost)
@@ -139,7 +130,7 @@ class Elsewhere:
     def __init__(self, estimator: Inputs, X: Any, y: Any, weight: Any, cost: Any) -> None:
         self._partitions = partitions_of(X, y, weight, cost)
         self._driver: Driver | None = None
-        parts, facts = self._partitions.checked(Check(_bare(estimator)))
+        parts, facts = self._partitions.checked(partial(check_part, _bare(estimator)))
         self._parts = [part for part, own in zip(parts, facts, strict=True) if own is not None]
         self._facts: list[PartFacts] = [own for own in facts if own is not None]
         if not self._facts:
@@ -171,11 +162,11 @@ class Elsewhere:
 
     @property
     def n_features(self) -> int:
-        """Columns of X."""
+        """Return the number of columns of X."""
         return int(self._facts[0].columns["n_features_in_"])
 
     def driver(self, n_threads: int) -> Driver:
-        """Asks the shards that are made of the partitions."""
+        """Return who asks the shards that are made of the partitions."""
         engine = self._partitions.engine(self._parts, self._seals, n_threads)
         self._parts, self._driver = [], Driver(engine, self._none())  # the shards have the parts
         return self._driver
@@ -187,17 +178,17 @@ class Elsewhere:
             self._driver.close()
 
     def _none(self) -> PlacedRows:
-        """The driver's own rows."""
+        """Return the driver's own rows."""
         none = Part(np.empty((0, self.n_features), self.dtype), self.labels[:0], np.empty(0), self.cost_example)
         return PlacedRows([none], [0], self.n_rows)
 
     def fitted_whole(self, estimator: Inputs, cost: Any, checkpoint: Any) -> dict[str, Any]:
-        """Attributes of an estimator that is fitted to all rows in one task, whose warnings are given here.
+        """Return the attributes of an estimator fitted to all rows in one task, whose warnings are given here.
 
         With a checkpoint the rows come here, where its file is.
         """
         found: dict[str, Any]
-        fit = Fit(_bare(estimator), cost, self._seals)
+        fit = partial(fit_whole, _bare(estimator), cost, self._seals)
         if checkpoint is None:
             found, said = self._partitions.whole(fit, self._parts)
         else:
@@ -212,32 +203,19 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _bare(estimator: Any) -> Any:
-    """One with the same parameters, and no fit."""
+    """Return an estimator with the same parameters, and no fit."""
     return type(estimator)(**estimator.get_params(deep=False))
 
 
-class Check:
-    """`check_part` of an estimator, as a task."""
-
-    def __init__(self, estimator: Inputs) -> None:
-        self._estimator = estimator
-
-    def __call__(self, number: int, X: Any, y: Any, weight: Any, cost: Any) -> Any:
-        return check_part(self._estimator, number, X, y, weight, cost)
-
-
-class Fit:
-    """Fitting an estimator to all rows, as a task."""
-
-    def __init__(self, estimator: Any, cost: Any, seals: Sequence[Seal]) -> None:
-        self._estimator, self._cost, self._seals = estimator, cost, seals
-
-    def __call__(self, parts: Sequence[Part], checkpoint: Any = None) -> tuple[dict[str, Any], list[Warning]]:
-        check_same(parts, self._seals)
-        rows, here = PlacedRows(parts, [0] * len(parts), 0), {*self._estimator._parameters(), *KEPT}
-        cost = rows.cost if self._cost is None else self._cost
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always", UserWarning)
-            fitted = _bare(self._estimator).fit(rows.X, rows.y, rows.weight, cost, checkpoint=checkpoint)
-        attributes = {name: value for name, value in vars(fitted).items() if name not in here}
-        return attributes, [one.message for one in said if isinstance(one.message, UserWarning)]
+def fit_whole(
+    estimator: Any, cost: Any, seals: Sequence[Seal], parts: Sequence[Part], checkpoint: Any = None
+) -> tuple[dict[str, Any], list[Warning]]:
+    """Return the attributes of an estimator that is fitted to all rows, and its warnings."""
+    check_same(parts, seals)
+    rows, here = PlacedRows(parts, [0] * len(parts), 0), {*estimator._parameters(), *KEPT}
+    cost = rows.cost if cost is None else cost
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UserWarning)
+        fitted = _bare(estimator).fit(rows.X, rows.y, rows.weight, cost, checkpoint=checkpoint)
+    attributes = {name: value for name, value in vars(fitted).items() if name not in here}
+    return attributes, [one.message for one in said if isinstance(one.message, UserWarning)]

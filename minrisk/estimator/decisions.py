@@ -1,16 +1,18 @@
-"""Costs applied to the probabilities of any classifier."""
+"""Decisions about rows whose classes are not known: what they cost, and those of least expected cost."""
 
 from __future__ import annotations
 
-from typing import Any
+from inspect import signature
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from minrisk._typing import FloatArray, Labels
-from minrisk.costs.labels import as_labels, listed, match_labels
-from minrisk.costs.reading import as_cost, is_per_row_and_class, row_matrices
-from minrisk.costs.tables import column_names
-from minrisk.validation import label_array
+from minrisk.costs import CostMatrix, as_cost, is_per_row
+from minrisk.costs.labels import as_labels, default_decisions, label_array, listed, match_labels
+from minrisk.costs.matrix import column_names, is_frame
+from minrisk.costs.reading import CostsPerRow, aligned, is_of_samples, is_per_row_and_class
+from minrisk.estimator.base import BoostedClassifier
 
 
 def apply_costs(probabilities: Any, classes: Any, cost: Any) -> Labels:
@@ -66,8 +68,8 @@ def apply_costs(probabilities: Any, classes: Any, cost: Any) -> Labels:
     p = _checked(probabilities, labels)
     known = np.asarray(classes)
     if is_per_row_and_class(cost):
-        matrices = row_matrices(cost, len(p), labels, len(labels))
-        decisions = as_cost(np.ones(matrices.shape[1:]), labels, allow_diagonal=True).decisions
+        matrices = CostsPerRow.of(cost).matrices(len(p), labels, len(labels))
+        decisions: tuple[Any, ...] | None = default_decisions(labels, matrices.shape[2])
         expected = np.einsum("ij,ijk->ik", p, matrices)
     else:
         matrix = as_cost(cost, labels)
@@ -76,7 +78,7 @@ def apply_costs(probabilities: Any, classes: Any, cost: Any) -> Labels:
 
 
 def _checked(probabilities: Any, classes: tuple[Any, ...]) -> FloatArray:
-    """Probabilities as float64."""
+    """Return probabilities as float64."""
     p, names = np.asarray(probabilities), column_names(probabilities)
     if names is not None and len(names) == len(classes) and -1 not in (at := match_labels(classes, names)):
         p = p[:, at]
@@ -93,3 +95,71 @@ def _checked(probabilities: Any, classes: tuple[Any, ...]) -> FloatArray:
             "predict_proba returns, not scores or logarithms."
         )
     return p
+
+
+class DecisionCosts(NamedTuple):
+    """Costs of decisions about rows whose classes are not known, in the unit that they are stated in.
+
+    Attributes
+    ----------
+    values : ndarray of shape (1, K, D) or (n, K, D)
+        One matrix of all rows, or one for each.
+    decisions : ndarray of shape (D,)
+    shared : CostMatrix or None
+        The one matrix.
+    """
+
+    values: FloatArray
+    decisions: Labels
+    shared: CostMatrix | None
+
+
+def decision_costs(model: BoostedClassifier, cost: Any, n: int) -> DecisionCosts:
+    """Read costs for decisions about n rows: the one reader of `predict`, `why` and SHAP values.
+
+    Parameters
+    ----------
+    model : fitted classifier of minrisk
+        Whose classes they are about.
+    cost : object
+        A matrix as in `fit`, or an array (n, K, D) with a matrix for each row. Its classes may be more than the
+        model's where the costs of the fit name them.
+    n : int
+
+    Raises
+    ------
+    ValueError
+        If it is neither, such as an array (n, D): the classes of these rows are not known.
+    """
+    if is_per_row_and_class(cost):
+        return _costs_of_each(model, CostsPerRow.of(cost), n)
+    classes = as_labels(model.classes_)
+    if is_per_row(cost, n, len(classes)) or (is_frame(cost) and is_of_samples(cost, classes)):
+        raise ValueError(
+            f"cost has a row for each row, got shape {np.shape(cost)}, but what a decision costs depends on the class, "
+            "which is unknown: give one matrix for all rows, as cost=[[0, 1], [5, 0]] for two classes, or an array "
+            f"of shape {(n, len(classes), len(model.decisions_))} with such a matrix for each row, or leave cost out "
+            "to decide by what fit has learnt about costs."
+        )
+    matrix = aligned(cost, classes, decisions=as_labels(model.decisions_))
+    return DecisionCosts(matrix.values[None], label_array(matrix.decisions, model.classes_), matrix)
+
+
+def _costs_of_each(model: BoostedClassifier, rows: CostsPerRow, n: int) -> DecisionCosts:
+    """Return costs with a matrix for each row."""
+    own = as_labels(model.classes_)
+    classes = rows.classes(own, model._names())
+    n_decisions = len(model.decisions_) if classes == own else len(classes)
+    matrices = rows.matrices(n, classes, n_decisions, "leave these out")
+    if classes == own and matrices.shape[2] == len(model.decisions_):
+        return DecisionCosts(matrices, model.decisions_, None)
+    names = default_decisions(classes, matrices.shape[2])
+    places = match_labels(own, classes)
+    columns = [*places, *range(len(classes), len(names))]
+    decisions = label_array([names[j] for j in columns], model.classes_)
+    return DecisionCosts(matrices[:, places][:, :, columns], decisions, None)
+
+
+def decides_by_any_costs(model: BoostedClassifier) -> bool:
+    """Return whether `predict` takes costs, so that decisions are those of least expected cost by probabilities."""
+    return model.model_.link is not None and "cost" in signature(model.predict).parameters
