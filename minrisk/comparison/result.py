@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,7 +13,6 @@ from minrisk._method_names import METRIC_NAMES as METRIC_NAMES
 from minrisk._typing import FloatArray
 from minrisk.comparison import statistics
 from minrisk.comparison.statistics import FriedmanTest, NemenyiTest, SignedRankTest
-from minrisk.comparison.tables import ABSENT, decimals_of, latex_table, markdown_table
 from minrisk.validation import Choice
 
 TableWriter = Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[Sequence[bool]]], str]
@@ -104,7 +105,7 @@ class Comparison:
             self._by_pair.setdefault((record["data_set"], record["method"]), []).append(record)
 
     def __repr__(self) -> str:
-        """How much was compared."""
+        """Say how much was compared."""
         folds = sum(self.n_folds.values())
         lost = f", {len(self.failures)} folds failed" if self.failures else ""
         return f"Comparison: {len(self.methods)} methods on {len(self.data_sets)} data sets, {folds} folds{lost}"
@@ -141,7 +142,7 @@ class Comparison:
         return [float(row[metric]) for row in found if row.get(metric) is not None]
 
     def _whole(self, metric: str, method: str) -> list[list[float]] | None:
-        """The numbers of the folds of each data set, by a method that has them all."""
+        """Return the numbers of the folds of each data set, if the method has them all."""
         parts = [self.of_folds(metric, name, method) for name in self.data_sets]
         whole = all(len(part) == self.n_folds[name] for name, part in zip(self.data_sets, parts, strict=True))
         return parts if whole else None
@@ -321,7 +322,7 @@ class Comparison:
         minrisk.inspection.CriticalDifferenceDisplay
             The picture.
         """
-        from minrisk.inspection.critical_difference import CriticalDifferenceDisplay
+        from minrisk.inspection.plotting import CriticalDifferenceDisplay
 
         test = self.nemenyi(metric, alpha)
         title = f"Mean rank by {METRIC_NAMES[metric]}, {self._extent()}"
@@ -395,7 +396,7 @@ class Comparison:
         return write(*self._by_data_set(metric, digits))
 
     def _by_method(self, digits: int) -> tuple[list[str], list[list[str]], list[list[bool]]]:
-        """Header, cells and which of them are bold: all metrics."""
+        """Return header, cells and which of them are bold, of all metrics."""
         summary = self.summary()
         columns = shown_metrics(summary, len(self.data_sets) > 1)
         if any(line["mean_rank"] is not None for line in summary):
@@ -411,7 +412,7 @@ class Comparison:
         return ["method", *({**METRIC_NAMES, "mean_rank": "rank by cost"}[name] for name in columns)], lines, bold
 
     def _by_data_set(self, metric: str, digits: int) -> tuple[list[str], list[list[str]], list[list[bool]]]:
-        """Header, cells and which of them are bold: one metric."""
+        """Return header, cells and which of them are bold, of one metric."""
         lines, bold = [], []
         for name in self.data_sets:
             folds = [self.of_folds(metric, name, method) for method in self.methods]
@@ -429,13 +430,13 @@ class Comparison:
 
 
 def shown_metrics(lines: Sequence[Mapping[str, Any]], several: bool) -> list[str]:
-    """Metrics that some method has; of several data sets not the costs, which may have several units."""
+    """Return metrics that some method has; of several data sets not the costs, which may have several units."""
     there = [name for name in METRIC_NAMES if any(line[name] is not None for line in lines)]
     return [name for name in there if not (several and name == "cost")]
 
 
 def _cells(values: Sequence[float], spreads: Sequence[float | None], decimals: int) -> tuple[list[str], list[bool]]:
-    """Numbers as texts, with their spread, and which of them are the least, to the decimals that are written."""
+    """Write numbers with their spread; and say which are the least, to the decimals that are written."""
     texts = [ABSENT if np.isnan(value) else f"{value:.{decimals}f}" for value in values]
     known = [value for value in values if not np.isnan(value)]
     least = f"{min(known):.{decimals}f}" if known else ""
@@ -450,3 +451,105 @@ def _cells(values: Sequence[float], spreads: Sequence[float | None], decimals: i
 def _check_metric(metric: str) -> None:
     if not (rule := Choice(tuple(METRIC_NAMES))).accepts(metric):
         raise ValueError(f"metric must be {rule}, got {metric!r}.")
+
+
+LATEX_MARKS = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+}
+ABSENT = "–"  # a cell for which there is no number
+
+
+def markdown_table(header: Sequence[str], lines: Sequence[Sequence[str]], best: Sequence[Sequence[bool]] = ()) -> str:
+    r"""Return a Markdown table, the first column to the left and all others to the right.
+
+    Parameters
+    ----------
+    header : sequence of k str
+    lines : sequence of sequences of k str
+    best : sequence of sequences of k bool, optional
+        Cells that are written bold.
+
+    Examples
+    --------
+    >>> print(markdown_table(["a", "b"], [["x|y", "1"]], [[False, True]]))
+    | a | b |
+    | --- | ---: |
+    | x\|y | **1** |
+    """
+    marked = _marked(lines, best, lambda text: f"**{text}**", _markdown_text)
+    rows = [[_markdown_text(cell) for cell in header], ["---", *["---:"] * (len(header) - 1)], *marked]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def latex_table(header: Sequence[str], lines: Sequence[Sequence[str]], best: Sequence[Sequence[bool]] = ()) -> str:
+    r"""Return a LaTeX tabular with the rules of the package booktabs, in the same way.
+
+    Examples
+    --------
+    >>> print(latex_table(["a_1", "b"], [["x", "1"]], [[False, True]]))
+    % \usepackage{booktabs}
+    \begin{tabular}{lr}
+    \toprule
+    a\_1 & b \\
+    \midrule
+    x & \textbf{1} \\
+    \bottomrule
+    \end{tabular}
+    """
+    marked = _marked(lines, best, lambda text: rf"\textbf{{{text}}}", latex_text)
+    rows = [" & ".join(row) + r" \\" for row in ([latex_text(cell) for cell in header], *marked)]
+    begin = [r"% \usepackage{booktabs}", rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}", r"\toprule", rows[0]]
+    return "\n".join([*begin, r"\midrule", *rows[1:], r"\bottomrule", r"\end{tabular}"])
+
+
+def latex_text(text: str) -> str:
+    r"""Return a text with the characters escaped that LaTeX would obey.
+
+    Examples
+    --------
+    >>> print(latex_text("50 % of a_b"))
+    50 \% of a\_b
+    """
+    return re.sub(r"[\\&%$#_{}~^<>|±]", lambda mark: LATEX_MARKS[mark[0]], " ".join(text.split())).replace(ABSENT, "--")
+
+
+def decimals_of(values: Sequence[float], digits: int) -> int:
+    """Return how many decimals give the largest of these values so many significant digits.
+
+    Examples
+    --------
+    >>> decimals_of([0.012, 0.5], 3), decimals_of([25.0, 3.0], 3), decimals_of([4000.0], 3)
+    (3, 1, 0)
+    """
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    return 0 if largest == 0.0 else max(0, digits - 1 - math.floor(math.log10(largest)))
+
+
+def _marked(
+    lines: Sequence[Sequence[str]],
+    best: Sequence[Sequence[bool]],
+    bold: Callable[[str], str],
+    escape: Callable[[str], str],
+) -> list[list[str]]:
+    """Return cells as they are written, the best ones bold."""
+    return [
+        [bold(escape(cell)) if best and best[i][j] else escape(cell) for j, cell in enumerate(line)]
+        for i, line in enumerate(lines)
+    ]
+
+
+def _markdown_text(text: str) -> str:
+    return " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*")

@@ -10,7 +10,7 @@ import numpy as np
 from minrisk._typing import IntArray
 from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
 from minrisk.fitted import check_fitted, kind_text
-from minrisk.inspection.why_columns import rows_here
+from minrisk.inspection.columns import rows_here
 from minrisk.model.similarities import PackedSimilarities
 from minrisk.validation import Number, check_parameters
 
@@ -124,7 +124,7 @@ def explain(estimator: LocalizedSimilaritiesClassifier, X: Any, n_reasons: int |
 
 
 def _lead(estimator: LocalizedSimilaritiesClassifier, scores: np.ndarray) -> tuple[Any, Any, float]:
-    """The decision, its rival, and by how much the one is ahead."""
+    """Return the decision, its rival, and by how much the one is ahead."""
     first, second = _two_largest(scores)
     return estimator.decisions_[first], estimator.decisions_[second], float(scores[first] - scores[second])
 
@@ -140,7 +140,7 @@ def _explained(
     responses: np.ndarray,
     n_reasons: int | None,
 ) -> Explanation:
-    """The explanation of one row from its scores (D,) and the learners' answers (T,)."""
+    """Explain one row by its scores (D,) and the learners' answers (T,)."""
     first, second = _two_largest(scores)
     model = estimator.model_
     vectors = np.asarray(model.vectors)

@@ -32,9 +32,9 @@ import minrisk
 from minrisk import MinRiskClassifier, REBELClassifier, compare, costs
 from minrisk.boosting.monitors import ProgressBar
 from minrisk.comparison import BlindToCosts, Comparison, MethodError, running
-from minrisk.comparison.keys import described, digest
 from minrisk.comparison.methods import compared_methods
 from minrisk.comparison.result import METRIC_NAMES
+from minrisk.comparison.store import described, digest
 from minrisk.costs import CostMatrix
 from minrisk.inspection import CriticalDifferenceDisplay
 from tests.helpers.common import slow_after
@@ -316,7 +316,7 @@ def test_another_version_is_another_setting(tmp_path, monkeypatch):
     X, y = made(60)
     before = described(GaussianNB())
     compare(X, y, None, [GaussianNB()], cv=2, folder=tmp_path)
-    monkeypatch.setattr("minrisk.comparison.keys.version", lambda package: "0.0")
+    monkeypatch.setattr("minrisk.comparison.store.version", lambda package: "0.0")
     assert described(GaussianNB()) != before
     compare(X, y, None, [GaussianNB()], cv=2, folder=tmp_path)
     assert len(list(tmp_path.glob("folds/*.json"))) == 4
@@ -354,7 +354,9 @@ if __name__ == "__main__":
 )
 def test_a_process_that_is_killed_loses_nothing_finished(tmp_path, how, n_jobs):
     log, folder = tmp_path / "log", tmp_path / "kept"
-    code = SCRIPT.format(tests=str(Path(__file__).parent), root=str(ROOT), log=str(log), folder=str(folder), n_jobs=n_jobs)
+    code = SCRIPT.format(
+        tests=str(Path(__file__).parent), root=str(ROOT), log=str(log), folder=str(folder), n_jobs=n_jobs
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )

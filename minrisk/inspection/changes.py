@@ -19,14 +19,16 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.labels import listed
+from minrisk.costs.tables import avoidable
 from minrisk.data.frames import NUMBER
-from minrisk.inspection.why_answers import Decider
-from minrisk.inspection.why_columns import ColumnTexts, value_text
-from minrisk.inspection.why_types import TRUTH_VALUE, WHOLE_NUMBERS, kind_of_column
+from minrisk.fitted import decides_by_any_costs, decision_costs
+from minrisk.inspection.columns import TRUTH_VALUE, WHOLE_NUMBERS, ColumnTexts, kind_of_column, value_text
+from minrisk.model.decisions import expected_costs
 from minrisk.model.regressors import PackedRegressors
 from minrisk.model.similarities import PackedSimilarities
 from minrisk.model.trees import PackedTrees
 
+BY_COST, BY_SCORE = "expected cost", "score"  # by which decisions are taken
 _GRID_VALUES = 64  # values of a column along which scores are not constant between thresholds
 _HALVINGS = 40  # of the gap between two such values: what is left is a millionth of a millionth of it
 _ASKED_TOGETHER = 1 << 21  # values of rows that are asked about at a time
@@ -36,6 +38,100 @@ _TO_LESS, _TO_MORE, _TO_TRUTH, _TO_MISSING = "less", "more", "truth value", "mis
 _TO_VALUE, _TO_ANY = "value", "any value"  # ... that is missing
 
 Wanted = Callable[[IntArray], np.ndarray]  # decisions -> whether each is one that is looked for
+
+
+class Answers(NamedTuple):
+    """What a classifier answers about n rows of codes.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n, D)
+        H(x); of the K classes where these give probabilities.
+    probabilities : ndarray of shape (n, K) or None
+    expected : ndarray of shape (n, D) or None
+        Expected cost of each decision: as stated, or above the least of the row where costs differ by row.
+    merits : ndarray of shape (n, D)
+        The largest decides, the first of equal ones: scores, or what is saved, up to a factor.
+    decided : ndarray of int of shape (n,)
+        Numbers of the decisions.
+    rule : str
+        ``"expected cost"`` or ``"score"``: what decides.
+    """
+
+    scores: FloatArray
+    probabilities: FloatArray | None
+    expected: FloatArray | None
+    merits: FloatArray
+    decided: IntArray
+    rule: str
+
+
+class Decider:
+    """A classifier and the costs that it decides by.
+
+    Parameters
+    ----------
+    model : fitted classifier of minrisk
+    cost : optional
+        Costs to decide by instead of those of the fit, as `MinRiskClassifier.predict` takes them: a matrix, or an
+        array of shape (1, K, D) with that of the row.
+
+    Attributes
+    ----------
+    decisions : ndarray of shape (D,)
+    as_stated : bool
+        Whether expected costs are those that were stated; else the least of each row is taken off.
+
+    Raises
+    ------
+    ValueError
+        If `cost` is given and the model knows no others than those of its fit.
+    """
+
+    def __init__(self, model: Any, cost: Any = None) -> None:
+        self.model, self.decisions = model, model.decisions_
+        self._stated: FloatArray | None = None  # (K, D)
+        self._avoidable: FloatArray | None = None  # (K, D), where `cost` is given
+        if cost is not None:
+            self._decide_by(cost)
+        elif model.model_.link is not None and model.cost_ is not None:
+            self._stated = model.cost_.values
+        regression = getattr(model, "cost_regression_", None)
+        self._unit = 1.0 if regression is None else float(regression.unit)
+        self.as_stated = self._stated is not None
+
+    def _decide_by(self, cost: Any) -> None:
+        """Take costs that differ from those of the fit."""
+        model = self.model
+        if not decides_by_any_costs(model):
+            raise ValueError(
+                f"cost is for models that decide by any costs, but this {type(model).__name__} knows only those that "
+                "it was fitted on: leave cost out, or fit MinRiskClassifier(surrogate='softmax')."
+            )
+        costs = decision_costs(model, cost, 1)
+        self._stated, self.decisions = costs.values[0], costs.decisions
+        self._avoidable = avoidable(self._stated) if costs.shared is None else costs.shared.avoidable
+
+    def answers(self, codes: FloatArray) -> Answers:
+        """Answer about rows of codes (n, d)."""
+        model = self.model
+        X = model._categories.numbers(codes)
+        scores = model._scores(X)
+        link, temperature = model.model_.link, model.model_.temperature
+        p = None if link is None else model.model_.probabilities(scores)
+        if self._avoidable is not None:
+            assert link is not None
+            by = expected_costs(link, scores, temperature, self._avoidable)
+        else:
+            by = model._expected(X, scores)
+        merits = scores if by is None else -by
+        expected = None
+        if p is not None and self._stated is not None and len(self._stated) == p.shape[1]:
+            expected = p @ self._stated
+        elif by is not None:
+            expected = by * self._unit
+        decided = merits.argmax(axis=1) if by is None else by.argmin(axis=1)
+        return Answers(scores, p, expected, merits, decided, BY_SCORE if by is None else BY_COST)
 
 
 class Change(NamedTuple):
@@ -79,7 +175,7 @@ class _Columns(NamedTuple):
     spread: FloatArray  # (d,) NaN where unknown
     has_missing: np.ndarray  # (d,) whether trees part missing values from the lowest, or other rows lack some
     typical: FloatArray  # (d,) a value, to be looked at where nothing else is known
-    kinds: list[str]  # of columns of numbers, see `minrisk.inspection.why_types`
+    kinds: list[str]  # of columns of numbers, see `minrisk.inspection.columns`
 
 
 def changes_of(
@@ -90,7 +186,7 @@ def changes_of(
     wanted: Any = None,
     columns: Sequence[Any] | None = None,
 ) -> list[Change]:
-    """The smallest change of each column that turns the decision of a row into another, the smallest first.
+    """Return the smallest change of each column that turns the decision of a row into another, the smallest first.
 
     Parameters
     ----------
@@ -100,7 +196,7 @@ def changes_of(
     rows : ndarray of shape (n, d), optional
         Codes of other rows, which say what values the columns have.
     types : sequence of d str
-        See `minrisk.inspection.why_types.types_of_columns`.
+        See `minrisk.inspection.columns.types_of_columns`.
     wanted : label, optional
         The decision that is looked for; by default any other.
     columns : sequence of names or positions, optional
@@ -119,7 +215,7 @@ def changes_of(
 
 
 def _wanted(decider: Decider, own: int, wanted: Any) -> Wanted:
-    """Which decisions are looked for."""
+    """Return a function that says which decisions are looked for."""
     if wanted is None:
         return lambda decided: decided != own
     places = np.flatnonzero(decider.decisions == wanted)
@@ -132,7 +228,7 @@ def _wanted(decider: Decider, own: int, wanted: Any) -> Wanted:
 
 
 def _chosen(texts: ColumnTexts, columns: Sequence[Any] | None) -> list[int]:
-    """Positions of the columns that may change."""
+    """Return the positions of the columns that may change."""
     if columns is None:
         return list(range(len(texts.names)))
     if isinstance(columns, str) or not isinstance(columns, Iterable):
@@ -149,7 +245,7 @@ def _chosen(texts: ColumnTexts, columns: Sequence[Any] | None) -> list[int]:
 
 # -- what the model says about its columns -------------------------------------------------------------------------
 def _known_columns(model: Any, rows: FloatArray | None, types: Sequence[str]) -> _Columns:
-    """Thresholds, spreads and values of all columns."""
+    """Return thresholds, spreads and values of all columns."""
     d, parts = int(model.n_features_in_), [model.model_.packed]
     if getattr(model, "cost_regression_", None) is not None:
         parts.append(model.cost_regression_.packed)
@@ -192,7 +288,7 @@ def _known_columns(model: Any, rows: FloatArray | None, types: Sequence[str]) ->
 
 
 def _thresholds(parts: Sequence[Any], d: int) -> list[FloatArray]:
-    """Those of each of the first d features in these trees, sorted, each once."""
+    """Return the thresholds of each of the first d features in these trees, sorted, each once."""
     features, thresholds = [np.empty(0, dtype=np.int64)], [np.empty(0)]
     for part in parts:
         if isinstance(part, PackedTrees):
@@ -206,7 +302,7 @@ def _thresholds(parts: Sequence[Any], d: int) -> list[FloatArray]:
 
 
 def _spread(j: int, rows: FloatArray | None, thresholds: FloatArray, scale: float) -> float:
-    """Standard deviation of a column, or what is nearest to it; NaN where nothing tells."""
+    """Return the standard deviation of a column, or what is nearest to it; NaN where nothing tells."""
     held = thresholds if rows is None else rows[:, j][~np.isnan(rows[:, j])]
     with np.errstate(over="ignore", invalid="ignore"):  # of values whose squares no number holds
         spread = scale if rows is None and scale > 0 else float(held.std()) if len(held) > 1 else np.nan
@@ -214,7 +310,7 @@ def _spread(j: int, rows: FloatArray | None, thresholds: FloatArray, scale: floa
 
 
 def _examples(j: int, rows: FloatArray | None, thresholds: FloatArray, center: float, scale: float) -> FloatArray:
-    """Values to look at along a column that is not stepped, sorted."""
+    """Return values to look at along a column that is not stepped, sorted."""
     if rows is not None:
         held = rows[:, j][~np.isnan(rows[:, j])]
     else:
@@ -227,7 +323,7 @@ def _examples(j: int, rows: FloatArray | None, thresholds: FloatArray, center: f
 
 # -- the search ----------------------------------------------------------------------------------------------------
 def _decided(decider: Decider, codes: FloatArray, columns: IntArray, values: FloatArray) -> IntArray:
-    """The decision about a row with each of these columns set to each of these values, one at a time."""
+    """Decide about a row with each of these columns set to each of these values, one at a time."""
     found, height = np.empty(len(values), dtype=np.int64), max(1, _ASKED_TOGETHER // codes.shape[1])
     for low in range(0, len(values), height):
         part = slice(low, low + height)
@@ -238,7 +334,7 @@ def _decided(decider: Decider, codes: FloatArray, columns: IntArray, values: Flo
 
 
 def _of_category(decider: Decider, codes: FloatArray, j: int, texts: ColumnTexts, is_wanted: Wanted) -> list[Change]:
-    """The other values of a category, by the decision that comes then."""
+    """Return the other values of a category, by the decision that comes then."""
     values = np.arange(len(texts.category[j].values), dtype=np.float64)
     values = values[values != codes[0, j]]
     decided = _decided(decider, codes, np.full(len(values), j), values)
@@ -252,7 +348,7 @@ def _of_category(decider: Decider, codes: FloatArray, j: int, texts: ColumnTexts
 
 
 def _candidates(x: float, j: int, known: _Columns) -> list[tuple[str, FloatArray]]:
-    """Which way to go along a column of numbers, and values there, the nearest first; of a missing one all values."""
+    """Return ways along a column of numbers, and values there, the nearest first; all values where it is missing."""
     thresholds, whole = known.thresholds[j], known.kinds[j] == WHOLE_NUMBERS
     below, above = (
         (np.floor(thresholds), np.floor(thresholds) + 1) if whole else (thresholds, np.nextafter(thresholds, np.inf))
@@ -284,7 +380,7 @@ class _End(NamedTuple):
 
 
 def _end(j: int, way: str, x: float, values: FloatArray, decided: IntArray, hits: np.ndarray, known: _Columns) -> _End:
-    """The first of the values that hits; of a missing value, whether all do, or where those that do end."""
+    """Return the first of the values that hits; of a missing value, whether all do, or where those that do end."""
     first = int(hits.argmax())
     k, before = int(decided[first]), float(values[first - 1]) if first else x
     alike = hits & (decided == k)
@@ -304,7 +400,7 @@ def _end(j: int, way: str, x: float, values: FloatArray, decided: IntArray, hits
 def _of_numbers(
     decider: Decider, codes: FloatArray, numeric: list[int], known: _Columns, texts: ColumnTexts, is_wanted: Wanted
 ) -> list[Change]:
-    """The smallest change of each column of numbers."""
+    """Return the smallest change of each column of numbers."""
     sides = [(j, way, values) for j in numeric for way, values in _candidates(float(codes[0, j]), j, known)]
     columns = np.repeat([j for j, _, _ in sides], [len(values) for _, _, values in sides]).astype(np.int64)
     decided = _decided(decider, codes, columns, np.concatenate([np.empty(0), *(values for _, _, values in sides)]))
@@ -324,7 +420,7 @@ def _of_numbers(
 
 
 def _change(texts: ColumnTexts, end: _End, x: float, decision: Any, known: _Columns) -> Change:
-    """A change of a number, in words."""
+    """Say a change of a number in words."""
     j, way, to = end.j, end.way, end.to
     exact = way in (_TO_TRUTH, _TO_MISSING) or known.kinds[j] == TRUTH_VALUE or bool(known.is_stepped[j])
     at = texts.text(j, to)
@@ -341,7 +437,7 @@ def _change(texts: ColumnTexts, end: _End, x: float, decision: Any, known: _Colu
 
 
 def _narrowed(decider: Decider, codes: FloatArray, ends: list[_End], known: _Columns, is_wanted: Wanted) -> list[_End]:
-    """The same ends with a smaller gap between the last value without and the first with the other decision."""
+    """Narrow the gap between the last value without and the first value with the other decision, by halving."""
     open_ends = [e for e, end in enumerate(ends) if not known.is_stepped[end.j] and not np.isnan(end.before)]
     columns = np.array([ends[e].j for e in open_ends], dtype=np.int64)
     whole = np.array([known.kinds[j] == WHOLE_NUMBERS for j in columns], dtype=np.bool_)
