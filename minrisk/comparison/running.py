@@ -60,10 +60,13 @@ class FoldTask(NamedTuple):
     estimator: Any
     ways: tuple[str, ...]  # to decide
     threads: int
-    rehearsal: str  # what estimator and data set have in common with other tasks
-    key: str
-    settings: dict[str, Any]
+    settings: dict[str, Any]  # what identifies the fold
     place: Path | None  # where finished folds are kept
+
+    @property
+    def key(self) -> str:
+        """Name of the fold's file."""
+        return key_of(self.settings)
 
 
 class Failure(NamedTuple):
@@ -351,20 +354,17 @@ def _tasks(
         for method in chosen:
             ways = method.decides(costs_matter)
             estimator = method.estimator(each.cost if each.costs_matter else None, seed, threads)
-            told = described(estimator)
             common = {
                 "format": RESULT_FORMAT,
                 "data": content,
                 "cost": costs,
-                "method": told,
+                "method": described(estimator),
                 "threads": threads,
                 "ways": list(ways),
             }
-            rehearsal = key_of({"data": each.name, "method": told})
             for fold, (train, test, rows) in enumerate(parts, start=1):
                 settings = {**common, **rows}
-                task = each, method.name, fold, train, test, estimator, ways, threads, rehearsal
-                yield FoldTask(*task, key_of(settings), settings, place)
+                yield FoldTask(each, method.name, fold, train, test, estimator, ways, threads, settings, place)
 
 
 def _run(tasks: Sequence[FoldTask], n_jobs: int | None) -> Generator[Outcome | Failure, None, None]:
@@ -505,9 +505,10 @@ def _rehearse(task: FoldTask, X: Any, y: Labels, X_test: Any) -> None:
     """Fit briefly, not timed, in each process: compiled code is then loaded, and what is made on first use is there."""
     from sklearn.base import clone
 
-    if task.rehearsal in _rehearsed or "n_estimators" not in task.estimator.get_params(deep=False):
+    what = key_of({"data": task.data.name, "method": task.settings["method"]})
+    if what in _rehearsed or "n_estimators" not in task.estimator.get_params(deep=False):
         return
-    _rehearsed.add(task.rehearsal)
+    _rehearsed.add(what)
     with suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         short = clone(task.estimator).set_params(n_estimators=REHEARSAL_ROUNDS)

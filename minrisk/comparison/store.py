@@ -52,10 +52,11 @@ def digest(data: Any) -> str:
     if issparse(data):
         matrix = data.tocsr().sorted_indices()  # a copy: the caller's stays as it is
         data = (*matrix.shape, matrix.data, matrix.indices, matrix.indptr)
-    elif isinstance(frame := nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame):
+    elif hasattr(data, "iloc") and data.ndim == 2:
         # by columns: how a frame of pandas holds them in blocks changes as it is used
-        columns = [(column.name, str(column.dtype), column.to_numpy()) for column in frame.iter_columns()]
-        data = (str(type(data)), columns)
+        data = [(name, str(column.dtype), np.asarray(column)) for name, column in data.items()]
+    elif isinstance(frame := nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame):
+        data = [(column.name, str(column.dtype), column.to_numpy()) for column in frame.iter_columns()]
     elif isinstance(data, np.ndarray):
         data = np.ascontiguousarray(data)  # joblib looks at strides too
     return str(joblib.hash(data))

@@ -92,25 +92,21 @@ class Decider:
         self.model, self.decisions = model, model.decisions_
         self._stated: FloatArray | None = None  # (K, D)
         self._avoidable: FloatArray | None = None  # (K, D), where `cost` is given
-        if cost is not None:
-            self._decide_by(cost)
-        elif model.model_.link is not None and model.cost_ is not None:
-            self._stated = model.cost_.values
-        regression = getattr(model, "cost_regression_", None)
-        self._unit = 1.0 if regression is None else float(regression.unit)
-        self.as_stated = self._stated is not None
-
-    def _decide_by(self, cost: Any) -> None:
-        """Take costs that differ from those of the fit."""
-        model = self.model
-        if not decides_by_any_costs(model):
+        if cost is None:
+            if model.model_.link is not None and model.cost_ is not None:
+                self._stated = model.cost_.values
+        elif decides_by_any_costs(model):
+            costs = decision_costs(model, cost, 1)
+            self._stated, self.decisions = costs.values[0], costs.decisions
+            self._avoidable = avoidable(self._stated) if costs.shared is None else costs.shared.avoidable
+        else:
             raise ValueError(
                 f"cost is for models that decide by any costs, but this {type(model).__name__} knows only those that "
                 "it was fitted on: leave cost out, or fit MinRiskClassifier(surrogate='softmax')."
             )
-        costs = decision_costs(model, cost, 1)
-        self._stated, self.decisions = costs.values[0], costs.decisions
-        self._avoidable = avoidable(self._stated) if costs.shared is None else costs.shared.avoidable
+        regression = getattr(model, "cost_regression_", None)
+        self._unit = 1.0 if regression is None else float(regression.unit)
+        self.as_stated = self._stated is not None
 
     def answers(self, codes: FloatArray) -> Answers:
         """Answer about rows of codes (n, d)."""
@@ -166,16 +162,16 @@ class Change(NamedTuple):
     exact: bool
 
 
-class _Columns(NamedTuple):
-    """What is known of the columns of a model."""
+class _Column(NamedTuple):
+    """What is known of a column of numbers."""
 
-    thresholds: list[FloatArray]  # of each column, sorted, finite
-    is_stepped: np.ndarray  # (d,) whether scores are constant between them
-    values: list[FloatArray]  # of each column that is not stepped some values that rows had, or might have
-    spread: FloatArray  # (d,) NaN where unknown
-    has_missing: np.ndarray  # (d,) whether trees part missing values from the lowest, or other rows lack some
-    typical: FloatArray  # (d,) a value, to be looked at where nothing else is known
-    kinds: list[str]  # of columns of numbers, see `minrisk.inspection.columns`
+    thresholds: FloatArray  # sorted, finite
+    is_stepped: bool  # whether scores are constant between them
+    values: FloatArray  # if it is not stepped, some values that rows had, or might have
+    spread: float  # NaN where unknown
+    has_missing: bool  # whether trees part missing values from the lowest, or other rows lack some
+    typical: float  # a value, to be looked at where nothing else is known
+    kind: str  # see `minrisk.inspection.columns.kind_of_column`
 
 
 def changes_of(
@@ -203,11 +199,11 @@ def changes_of(
         The columns that may change; all by default.
     """
     known, own = _known_columns(decider.model, rows, types), int(decider.answers(codes).decided[0])
-    wholes, truths = ([j for j, kind in enumerate(known.kinds) if kind == one] for one in (WHOLE_NUMBERS, TRUTH_VALUE))
+    wholes, truths = ([j for j, c in enumerate(known) if c.kind == kind] for kind in (WHOLE_NUMBERS, TRUTH_VALUE))
     texts, is_wanted = ColumnTexts(decider.model, wholes, truths), _wanted(decider, own, wanted)
     chosen = _chosen(texts, columns)
-    numeric = [j for j in chosen if j not in texts.category]
-    found = _of_numbers(decider, codes, numeric, known, texts, is_wanted)
+    numeric = {j: known[j] for j in chosen if j not in texts.category}
+    found = _of_numbers(decider, codes, numeric, texts, is_wanted)
     for j in chosen:
         if j in texts.category:
             found += _of_category(decider, codes, j, texts, is_wanted)
@@ -244,47 +240,47 @@ def _chosen(texts: ColumnTexts, columns: Sequence[Any] | None) -> list[int]:
 
 
 # -- what the model says about its columns -------------------------------------------------------------------------
-def _known_columns(model: Any, rows: FloatArray | None, types: Sequence[str]) -> _Columns:
-    """Return thresholds, spreads and values of all columns."""
-    d, parts = int(model.n_features_in_), [model.model_.packed]
-    if getattr(model, "cost_regression_", None) is not None:
-        parts.append(model.cost_regression_.packed)
-    every, stepped = _thresholds(parts, d), np.ones(d, dtype=np.bool_)
-    thresholds = [own[np.isfinite(own)] for own in every]
-    center, scale = np.full(d, np.nan), np.full(d, np.nan)
-    linear, smooth, packed = model.model_.projection, model.model_.smooth, model.model_.packed
+def _known_columns(model: Any, rows: FloatArray | None, types: Sequence[str]) -> list[_Column]:
+    """Return what the model, and other rows if there are any, say about each column."""
+    d, additive, packed = int(model.n_features_in_), model.model_, model.model_.packed
+    regression = getattr(model, "cost_regression_", None)
+    parts = [packed] if regression is None else [packed, regression.packed]
+    stepped, center, scale = np.ones(d, dtype=np.bool_), np.full(d, np.nan), np.full(d, np.nan)
     for part in parts:
         if isinstance(part, PackedTrees) and part.slope is not None:
             sloped = part.of_nodes("feature")[part.is_leaf & (part.slope != 0)]
             stepped[sloped[sloped < d]] = False
-    if linear is not None:
-        center, scale = linear.center[:d], linear.scale[:d]
-        stepped &= ~np.any(linear.weights[:d] != 0, axis=1)
-    if smooth is not None:
-        center, scale = smooth.center[:d], smooth.scale[:d]
-        stepped &= smooth.scale[:d] == 0
-    anchors: FloatArray | None = None
+    if additive.projection is not None:
+        center, scale = additive.projection.center[:d], additive.projection.scale[:d]
+        stepped &= ~np.any(additive.projection.weights[:d] != 0, axis=1)
+    if additive.smooth is not None:
+        center, scale = additive.smooth.center[:d], additive.smooth.scale[:d]
+        stepped &= additive.smooth.scale[:d] == 0
+    examples = rows
     if isinstance(packed, PackedSimilarities):
-        anchors, stepped[:] = (packed.anchors * packed.scale + packed.center)[:, :d], False
+        stepped[:] = False
+        if rows is None:
+            examples = (packed.anchors * packed.scale + packed.center)[:, :d]
     if isinstance(packed, PackedRegressors):
         stepped[:] = False
-    examples = anchors if rows is None else rows
-    values = [
-        np.empty(0) if stepped[j] else _examples(j, examples, thresholds[j], center[j], scale[j]) for j in range(d)
-    ]
-    spread = np.array([_spread(j, examples, thresholds[j], scale[j]) for j in range(d)])
-    has_missing = np.array([len(own) < len(of_all) for own, of_all in zip(thresholds, every, strict=True)])
-    typical, kinds = np.where(np.isnan(center), 0.0, center), list[str]()
     days = {column.position for column in model._categories.day_columns}
-    for j in range(d):
-        held = None if rows is None else rows[:, j][~np.isnan(rows[:, j])]
-        kinds.append(NUMBER if j in days else kind_of_column(types[j], held, thresholds[j]))
-        if held is not None and rows is not None:
-            has_missing[j] |= len(held) < len(rows)
-            typical[j] = np.quantile(held, 0.5, method="nearest") if len(held) else typical[j]
-        if kinds[j] == WHOLE_NUMBERS:
-            values[j], typical[j] = np.unique(np.rint(values[j])), np.rint(typical[j])
-    return _Columns(thresholds, stepped, values, spread, has_missing, typical, kinds)
+    columns = []
+    for j, every in enumerate(_thresholds(parts, d)):
+        thresholds = every[np.isfinite(every)]
+        held = None if examples is None else examples[:, j][~np.isnan(examples[:, j])]
+        of_rows = None if rows is None else held
+        kind = NUMBER if j in days else kind_of_column(types[j], of_rows, thresholds)
+        values = np.empty(0) if stepped[j] else _examples(held, thresholds, center[j], scale[j])
+        typical = 0.0 if np.isnan(center[j]) else float(center[j])
+        has_missing = len(thresholds) < len(every)
+        if of_rows is not None and rows is not None:
+            has_missing |= len(of_rows) < len(rows)
+            typical = float(np.quantile(of_rows, 0.5, method="nearest")) if len(of_rows) else typical
+        if kind == WHOLE_NUMBERS:
+            values, typical = np.unique(np.rint(values)), float(np.rint(typical))
+        spread = _spread(thresholds if held is None else held, scale[j] if held is None else np.nan)
+        columns.append(_Column(thresholds, bool(stepped[j]), values, spread, has_missing, typical, kind))
+    return columns
 
 
 def _thresholds(parts: Sequence[Any], d: int) -> list[FloatArray]:
@@ -301,19 +297,16 @@ def _thresholds(parts: Sequence[Any], d: int) -> list[FloatArray]:
     return [np.unique(at[order[bounds[j] : bounds[j + 1]]]) for j in range(d)]
 
 
-def _spread(j: int, rows: FloatArray | None, thresholds: FloatArray, scale: float) -> float:
-    """Return the standard deviation of a column, or what is nearest to it; NaN where nothing tells."""
-    held = thresholds if rows is None else rows[:, j][~np.isnan(rows[:, j])]
+def _spread(held: FloatArray, scale: float) -> float:
+    """Return the standard deviation of a column, which may be known as its scale; NaN where nothing tells."""
     with np.errstate(over="ignore", invalid="ignore"):  # of values whose squares no number holds
-        spread = scale if rows is None and scale > 0 else float(held.std()) if len(held) > 1 else np.nan
-    return spread if 0 < spread < np.inf else np.nan
+        spread = scale if scale > 0 else float(held.std()) if len(held) > 1 else np.nan
+    return float(spread) if 0 < spread < np.inf else np.nan
 
 
-def _examples(j: int, rows: FloatArray | None, thresholds: FloatArray, center: float, scale: float) -> FloatArray:
+def _examples(held: FloatArray | None, thresholds: FloatArray, center: float, scale: float) -> FloatArray:
     """Return values to look at along a column that is not stepped, sorted."""
-    if rows is not None:
-        held = rows[:, j][~np.isnan(rows[:, j])]
-    else:
+    if held is None:
         sides = center + scale * np.linspace(-_SPREADS, _SPREADS, _GRID_VALUES)
         held = np.concatenate([thresholds, sides[np.isfinite(sides)]])
     if len(held) == 0:
@@ -347,24 +340,23 @@ def _of_category(decider: Decider, codes: FloatArray, j: int, texts: ColumnTexts
     return found
 
 
-def _candidates(x: float, j: int, known: _Columns) -> list[tuple[str, FloatArray]]:
+def _candidates(x: float, column: _Column) -> list[tuple[str, FloatArray]]:
     """Return ways along a column of numbers, and values there, the nearest first; all values where it is missing."""
-    thresholds, whole = known.thresholds[j], known.kinds[j] == WHOLE_NUMBERS
-    below, above = (
-        (np.floor(thresholds), np.floor(thresholds) + 1) if whole else (thresholds, np.nextafter(thresholds, np.inf))
-    )
-    if known.kinds[j] == TRUTH_VALUE:
+    below, above = column.thresholds, np.nextafter(column.thresholds, np.inf)
+    if column.kind == WHOLE_NUMBERS:
+        below, above = np.floor(column.thresholds), np.floor(column.thresholds) + 1
+    if column.kind == TRUTH_VALUE:
         truths = np.array([0.0, 1.0])
         ways = [(_TO_TRUTH, truths[truths != x])]
     elif np.isnan(x):
-        first = below[:1] if len(below) else known.typical[j : j + 1]
-        ways = [(_TO_VALUE, np.unique(np.concatenate([first, above])) if known.is_stepped[j] else known.values[j])]
-    elif known.is_stepped[j]:
-        ways = [(_TO_LESS, np.unique(below[thresholds < x])[::-1]), (_TO_MORE, np.unique(above[thresholds >= x]))]
+        first = below[:1] if len(below) else np.array([column.typical])
+        ways = [(_TO_VALUE, np.unique(np.concatenate([first, above])) if column.is_stepped else column.values)]
+    elif column.is_stepped:
+        is_below = column.thresholds < x
+        ways = [(_TO_LESS, np.unique(below[is_below])[::-1]), (_TO_MORE, np.unique(above[~is_below]))]
     else:
-        values = known.values[j]
-        ways = [(_TO_LESS, values[values < x][::-1]), (_TO_MORE, values[values > x])]
-    if known.has_missing[j] and not np.isnan(x):
+        ways = [(_TO_LESS, column.values[column.values < x][::-1]), (_TO_MORE, column.values[column.values > x])]
+    if column.has_missing and not np.isnan(x):
         ways.append((_TO_MISSING, np.array([np.nan])))
     return ways
 
@@ -373,85 +365,87 @@ class _End(NamedTuple):
     """A value of a column with another decision."""
 
     j: int
+    column: _Column
     way: str
     before: float  # a value on the way there without the other decision; NaN where there is none to halve the gap to
     to: float
     decided: int
 
 
-def _end(j: int, way: str, x: float, values: FloatArray, decided: IntArray, hits: np.ndarray, known: _Columns) -> _End:
+def _end(j: int, column: _Column, way: str, x: float, values: FloatArray, decided: IntArray, hits: np.ndarray) -> _End:
     """Return the first of the values that hits; of a missing value, whether all do, or where those that do end."""
     first = int(hits.argmax())
     k, before = int(decided[first]), float(values[first - 1]) if first else x
     alike = hits & (decided == k)
     if np.isnan(x) and alike.all():
-        return _End(j, _TO_ANY, np.nan, float(values[len(values) // 2]), k)
+        return _End(j, column, _TO_ANY, np.nan, float(values[len(values) // 2]), k)
     if way != _TO_VALUE:
-        return _End(j, way, before if way in (_TO_LESS, _TO_MORE) else np.nan, float(values[first]), k)
+        return _End(j, column, way, before if way in (_TO_LESS, _TO_MORE) else np.nan, float(values[first]), k)
     if first > 0:
-        return _End(j, _TO_MORE, before, float(values[first]), k)
+        return _End(j, column, _TO_MORE, before, float(values[first]), k)
     last = int(alike.argmin()) - 1  # of the values from the lowest on that do
     to = values[last]
-    if known.is_stepped[j]:
-        to = values[last + 1] - 1 if known.kinds[j] == WHOLE_NUMBERS else known.thresholds[j][last]
-    return _End(j, _TO_LESS, np.nan, float(to), k)
+    if column.is_stepped:
+        to = values[last + 1] - 1 if column.kind == WHOLE_NUMBERS else column.thresholds[last]
+    return _End(j, column, _TO_LESS, np.nan, float(to), k)
 
 
 def _of_numbers(
-    decider: Decider, codes: FloatArray, numeric: list[int], known: _Columns, texts: ColumnTexts, is_wanted: Wanted
+    decider: Decider, codes: FloatArray, numeric: dict[int, _Column], texts: ColumnTexts, is_wanted: Wanted
 ) -> list[Change]:
     """Return the smallest change of each column of numbers."""
-    sides = [(j, way, values) for j in numeric for way, values in _candidates(float(codes[0, j]), j, known)]
+    row = codes[0]
+    sides = [(j, way, values) for j, column in numeric.items() for way, values in _candidates(float(row[j]), column)]
     columns = np.repeat([j for j, _, _ in sides], [len(values) for _, _, values in sides]).astype(np.int64)
     decided = _decided(decider, codes, columns, np.concatenate([np.empty(0), *(values for _, _, values in sides)]))
     hits, low, ends = is_wanted(decided), 0, []
     for j, way, values in sides:
         part = slice(low, low + len(values))
         if hits[part].any():
-            ends.append(_end(j, way, float(codes[0, j]), values, decided[part], hits[part], known))
+            ends.append(_end(j, numeric[j], way, float(row[j]), values, decided[part], hits[part]))
         low = part.stop
     best: dict[int, tuple[float, Change]] = {}
-    for end in _narrowed(decider, codes, ends, known, is_wanted):
-        distance = abs(end.to - codes[0, end.j])
+    for end in _narrowed(decider, codes, ends, is_wanted):
+        distance = abs(end.to - row[end.j])
         distance = np.inf if np.isnan(distance) else distance
         if end.j not in best or distance < best[end.j][0]:
-            best[end.j] = distance, _change(texts, end, float(codes[0, end.j]), decider.decisions[end.decided], known)
+            best[end.j] = distance, _change(texts, end, float(row[end.j]), decider.decisions[end.decided])
     return [change for _, change in best.values()]
 
 
-def _change(texts: ColumnTexts, end: _End, x: float, decision: Any, known: _Columns) -> Change:
+def _change(texts: ColumnTexts, end: _End, x: float, decision: Any) -> Change:
     """Say a change of a number in words."""
-    j, way, to = end.j, end.way, end.to
-    exact = way in (_TO_TRUTH, _TO_MISSING) or known.kinds[j] == TRUTH_VALUE or bool(known.is_stepped[j])
+    j, column, way, to = end.j, end.column, end.way, end.to
+    exact = way in (_TO_TRUTH, _TO_MISSING) or column.kind == TRUTH_VALUE or column.is_stepped
     at = texts.text(j, to)
     if way == _TO_ANY:
         text = "any value" if exact else "any value looked at"
     elif way in (_TO_TRUTH, _TO_MISSING):
         text = at
-    elif way == _TO_MORE and exact and known.kinds[j] != WHOLE_NUMBERS:
-        text = f"above {texts.text(j, known.thresholds[j][np.searchsorted(known.thresholds[j], to) - 1])}"
+    elif way == _TO_MORE and exact and column.kind != WHOLE_NUMBERS:
+        text = f"above {texts.text(j, column.thresholds[np.searchsorted(column.thresholds, to) - 1])}"
     else:
         text = f"{'' if exact else 'about '}{at} or {'more' if way == _TO_MORE else 'less'}"
-    size = 1.0 if known.kinds[j] == TRUTH_VALUE or np.isnan(to - x) else float(abs(to - x) / known.spread[j])
+    size = 1.0 if column.kind == TRUTH_VALUE or np.isnan(to - x) else float(abs(to - x) / column.spread)
     return Change(texts.names[j], texts.value(j, x), texts.value(j, to), text, decision, size, exact)
 
 
-def _narrowed(decider: Decider, codes: FloatArray, ends: list[_End], known: _Columns, is_wanted: Wanted) -> list[_End]:
+def _narrowed(decider: Decider, codes: FloatArray, ends: list[_End], is_wanted: Wanted) -> list[_End]:
     """Narrow the gap between the last value without and the first value with the other decision, by halving."""
-    open_ends = [e for e, end in enumerate(ends) if not known.is_stepped[end.j] and not np.isnan(end.before)]
-    columns = np.array([ends[e].j for e in open_ends], dtype=np.int64)
-    whole = np.array([known.kinds[j] == WHOLE_NUMBERS for j in columns], dtype=np.bool_)
-    near = np.array([ends[e].before for e in open_ends])
-    far = np.array([ends[e].to for e in open_ends])
-    decided = np.array([ends[e].decided for e in open_ends], dtype=np.int64)
-    for _ in range(_HALVINGS if open_ends else 0):
+    found = list(ends)
+    open_ends = [e for e, end in enumerate(ends) if not end.column.is_stepped and not np.isnan(end.before)]
+    gaps = [ends[e] for e in open_ends]
+    columns = np.array([end.j for end in gaps], dtype=np.int64)
+    whole = np.array([end.column.kind == WHOLE_NUMBERS for end in gaps], dtype=np.bool_)
+    near, far = (np.array([getattr(end, name) for end in gaps], dtype=np.float64) for name in ("before", "to"))
+    decided = np.array([end.decided for end in gaps], dtype=np.int64)
+    for _ in range(_HALVINGS if gaps else 0):
         middle = near + (far - near) / 2
         middle = np.where(whole, np.where(far > near, np.floor(middle), np.ceil(middle)), middle)
         there = _decided(decider, codes, columns, middle)
         hit = is_wanted(there)
         near, far = np.where(hit, near, middle), np.where(hit, middle, far)
         decided = np.where(hit, there, decided)
-    found = list(ends)
-    for place, e in enumerate(open_ends):
-        found[e] = ends[e]._replace(to=float(far[place]), decided=int(decided[place]))
+    for e, to, k in zip(open_ends, far.tolist(), decided.tolist(), strict=True):
+        found[e] = ends[e]._replace(to=to, decided=k)
     return found

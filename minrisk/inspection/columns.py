@@ -25,6 +25,10 @@ from minrisk.data.sparse_structure import sound_rows
 from minrisk.fitted import kind_text, names_of_columns
 from minrisk.inputs import is_row_mapping
 
+WHOLE_NUMBERS, TRUTH_VALUE = "whole number", "truth value"  # beside NUMBER
+
+_OF_KINDS = {"b": TRUTH_VALUE, "i": WHOLE_NUMBERS, "u": WHOLE_NUMBERS}  # of dtypes
+
 
 def names_of_features(model: Any, names: Sequence[str] | None = None) -> list[str]:
     """Return names of all that trees may split: columns of X, what categories add to them, and linear features.
@@ -229,6 +233,8 @@ def codes_of_rows(model: Any, X: Any) -> Any:
 
 def some_rows(X: Any, rows: Any) -> Any:
     """Return rows of a slice or with these numbers, of a table, an array or a sparse matrix, in their kind."""
+    if hasattr(X, "iloc"):  # columns of pandas may share a name
+        return X.iloc[rows]
     if Frame.of(X) is None:
         return X[rows]
     import narwhals.stable.v2 as nw
@@ -262,11 +268,6 @@ def _checked(codes: FloatArray) -> FloatArray:
         place = int(np.isinf(codes).argmax())
         raise ValueError(f"x must hold finite numbers, got infinity in place {place}: give None for a missing value.")
     return np.asarray(codes, dtype=np.float64)[None]
-
-
-WHOLE_NUMBERS, TRUTH_VALUE = "whole number", "truth value"  # beside NUMBER
-
-_OF_KINDS = {"b": TRUTH_VALUE, "i": WHOLE_NUMBERS, "u": WHOLE_NUMBERS}  # of dtypes
 
 
 def types_of_columns(model: Any, x: Any, X: Any = None) -> list[str]:
@@ -344,11 +345,4 @@ def _type_of_column(column: Column) -> str:
 
 def _type_of_cells(cells: Iterable[Any]) -> str:
     """Return what cells of any type hold, the missing ones aside."""
-    found = set()
-    for cell in cells:
-        if is_missing(cell):
-            continue
-        if not isinstance(cell, (bool, np.bool_, int, np.integer)):
-            return NUMBER
-        found.add(TRUTH_VALUE if isinstance(cell, (bool, np.bool_)) else WHOLE_NUMBERS)
-    return found.pop() if len(found) == 1 else WHOLE_NUMBERS if found else NUMBER
+    return _OF_KINDS.get(np.asarray([cell for cell in cells if not is_missing(cell)]).dtype.kind, NUMBER)

@@ -88,18 +88,6 @@ def plain(number: float, digits: int = 3) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
-def split_panel(ax: Any) -> tuple[Any, Any]:
-    """Divide the place of one panel among two that share the horizontal axis."""
-    place = ax.get_subplotspec()
-    if place is None:  # put down by hand
-        from mpl_toolkits.axes_grid1 import make_axes_locatable
-
-        return ax, make_axes_locatable(ax).append_axes("bottom", size="66%", pad=0.15, sharex=ax)
-    halves = place.subgridspec(2, 1, height_ratios=(3, 2))
-    ax.set_subplotspec(halves[0])
-    return ax, ax.figure.add_subplot(halves[1], sharex=ax)
-
-
 def log_scale(ax: Any, values: FloatArray) -> None:
     """Give the vertical axis a log scale with ticks that can be read, however narrow or wide it is."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
@@ -744,8 +732,15 @@ def _panels(ax: Any) -> tuple[Any, Any]:
             2, 1, sharex=True, figsize=(7, 5), layout="constrained", height_ratios=(3, 2)
         )
         return upper, lower
-    if not np.iterable(ax):
-        return split_panel(ax)
+    if not np.iterable(ax):  # a single one is divided
+        place = ax.get_subplotspec()
+        if place is None:  # put down by hand
+            from mpl_toolkits.axes_grid1 import make_axes_locatable
+
+            return ax, make_axes_locatable(ax).append_axes("bottom", size="66%", pad=0.15, sharex=ax)
+        halves = place.subgridspec(2, 1, height_ratios=(3, 2))
+        ax.set_subplotspec(halves[0])
+        return ax, ax.figure.add_subplot(halves[1], sharex=ax)
     panels = list(np.ravel(np.asarray(ax, dtype=object)))
     if len(panels) != 2:
         raise ValueError(f"ax must be one Axes or two, for mean cost and loss, got {len(panels)}: pass a pair.")

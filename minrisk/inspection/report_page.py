@@ -143,7 +143,8 @@ def report(
             **_about_model(rows),
             **_about_risk(rows),
             **_about_costs(rows),
-            **_about_calibration(rows),
+            calibration_picture=None if rows.binned is None else _calibration(rows, rows.binned),
+            expected_cost_picture=None if rows.expected is None else _expected_costs(rows.expected, rows.compared),
             **_about_importances(model, names),
             **_about_moves(rows, names),
             worst=_worst(rows, n_rows),
@@ -317,14 +318,6 @@ def _svg(figure: Any) -> str:
 def _drawn(label: str) -> str:
     """Return a label as pictures show it: a dollar sign begins no formula."""
     return short(printable(label), 24).replace("$", r"\$")
-
-
-def _about_calibration(rows: JudgedRows) -> dict[str, Any]:
-    """Draw whether probabilities, and expected costs, come true."""
-    return {
-        "calibration_picture": None if rows.binned is None else _calibration(rows, rows.binned),
-        "expected_cost_picture": None if rows.expected is None else _expected_costs(rows.expected, rows.compared),
-    }
 
 
 def _calibration(rows: JudgedRows, binned: BinnedProbabilities) -> str:

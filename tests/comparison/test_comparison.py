@@ -238,6 +238,10 @@ def test_tables_of_all_kinds(kind):
     other = X.copy()
     other[5, 1] += 1e-9
     assert digest(table) == digest(table) and digest(X) != digest(other)
+    if kind == "frame":  # in blocks, columns of one name
+        table = pd.concat([table, table["a"]], axis=1)
+        assert digest(table) == digest(table.copy()) != digest(table.iloc[::-1])
+        assert len(compare(table, y, COSTS, [GaussianNB()], cv=2).records) == 4
     unsorted = scipy.sparse.csr_matrix((np.array([1.0, 2.0]), np.array([2, 0]), np.array([0, 2])), shape=(1, 3))
     assert digest(unsorted) == digest(unsorted.sorted_indices()) and unsorted.indices.tolist() == [2, 0]  # as it was
 
@@ -340,7 +344,7 @@ def test_what_is_no_fold_is_done_again(tmp_path, content):
 SCRIPT = """
 import sys
 sys.path[:0] = [{tests!r}, {root!r}]
-from tests.comparison.test_comparison import COSTS, Counted, made
+from test_comparison import COSTS, Counted, made
 from minrisk import compare
 if __name__ == "__main__":
     print("ready", flush=True)
