@@ -15,6 +15,7 @@ from minrisk.model.projection import Projection
 from minrisk.model.smooth import SmoothScores
 from minrisk.validation import Choice, Rule, Text, check_parameters
 
+ML_DOMAIN = "ai.onnx.ml"
 OPSET, ML_OPSET, IR_VERSION = 17, 3, 8  # of ONNX 1.12: runtimes of 2022 and later read them
 TYPES = Choice(("float32", "float64"))
 GRAPH_RULES: dict[str, Rule] = {"input_type": TYPES, "tree_type": TYPES, "name": Text()}
@@ -114,7 +115,7 @@ def to_onnx(
     made = helper.make_graph(graph.nodes, "minrisk", inputs, outputs, graph.constants)
     return helper.make_model(
         made,
-        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)],
+        opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(ML_DOMAIN, ML_OPSET)],
         ir_version=IR_VERSION,
         producer_name="minrisk",
         doc_string=f"{parts.name} of minrisk",
@@ -248,9 +249,6 @@ def _without_missing(graph: Graph, numbers: str) -> str:
 def _sum(graph: Graph, numbers: str, axis: int, keepdims: int) -> str:
     """Add sums along an axis."""
     return graph.add("ReduceSum", numbers, np.array([axis]), keepdims=keepdims)
-
-
-ML_DOMAIN = "ai.onnx.ml"
 
 
 class Graph:

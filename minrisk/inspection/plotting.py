@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from minrisk._optional import library
+from minrisk._printable import printable, short
 from minrisk._typing import FloatArray
 from minrisk.costs.labels import label_text, match_labels
 from minrisk.costs.sample_rows import check_sample_order
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 Lines = tuple[np.ndarray, np.ndarray]
 
 DARK, LIGHT, MUTED = "#000000", "#FFFFFF", "#5F5F5F"
+BLUE, ORANGE = "#0072B2", "#D55E00"  # Okabe and Ito's, told apart by colour-blind readers too
 
 SMALLEST_FONT, _LARGEST_FONT = 5.5, 12.0  # points; what would be smaller is left out
 _DIGIT = 0.66  # width of a character in units of the font size
@@ -86,6 +88,11 @@ def plain(number: float, digits: int = 3) -> str:
         return f"{rounded:.{digits}g}"
     mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
     return f"{mantissa}e{int(exponent)}"
+
+
+def drawn(label: Any, most: int) -> str:
+    """Return a label as pictures show it, in at most so many characters: a dollar sign begins no formula."""
+    return short(printable(label_text(label)), most).replace("$", r"\$")
 
 
 def log_scale(ax: Any, values: FloatArray) -> None:
@@ -531,8 +538,6 @@ def _rows(count: float) -> str:
     return "1 row" if count == 1 else f"{plain(count)} rows"
 
 
-# Okabe and Ito's colours, told apart by colour-blind readers too
-_TRAINING_COLOUR, _VALIDATION_COLOUR = "#0072B2", "#D55E00"
 _CURVE = "be one value per round, before round 1 and after each"  # what curves must
 
 
@@ -678,11 +683,11 @@ class RiskCurveDisplay:
         self.figure_ = self.ax_.figure
         look = {"linewidth": 1.8, "solid_capstyle": "round", **kwargs}
         curves = [
-            ("train_risk", self.ax_, "training rows", _TRAINING_COLOUR, self.train_risk),
-            ("train_loss", self.loss_ax_, "training rows", _TRAINING_COLOUR, self.train_loss),
+            ("train_risk", self.ax_, "training rows", BLUE, self.train_risk),
+            ("train_loss", self.loss_ax_, "training rows", BLUE, self.train_loss),
         ]
         if self.validation_risk is not None:
-            curves.append(("validation_risk", self.ax_, "validation rows", _VALIDATION_COLOUR, self.validation_risk))
+            curves.append(("validation_risk", self.ax_, "validation rows", ORANGE, self.validation_risk))
         self.lines_ = {}
         for name, panel, label, colour, values in curves:
             style = {"color": colour, "label": label, **look}
@@ -700,7 +705,7 @@ class RiskCurveDisplay:
             panel.axvline(self.best_round, color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
         if self.best_round < len(curve):
             value = curve[self.best_round]
-            colour = _TRAINING_COLOUR if self.validation_risk is None else _VALIDATION_COLOUR
+            colour = BLUE if self.validation_risk is None else ORANGE
             label = f"kept: round {self.best_round}, mean cost {value:.3g}"
             self.ax_.plot(self.best_round, value, "o", color=colour, markeredgecolor="white", markersize=8, label=label)
 
@@ -902,7 +907,7 @@ class CriticalDifferenceDisplay:
             ends = [float(self.mean_ranks[group[0]]) - reach, float(self.mean_ranks[group[-1]]) + reach]
             depth = 0.14 + _BAR_STEP * level
             self.bars_ += self.ax_.plot(
-                ends, [depth, depth], color="#D55E00", linewidth=4, solid_capstyle="butt", clip_on=False, zorder=3
+                ends, [depth, depth], color=ORANGE, linewidth=4, solid_capstyle="butt", clip_on=False, zorder=3
             )
         if self.title:
             self.ax_.set_title(self.title, fontsize=11, pad=10)

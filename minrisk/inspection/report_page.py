@@ -25,7 +25,7 @@ from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.fitted import check_fitted, names_of_columns
 from minrisk.inspection.changes import Decider
 from minrisk.inspection.columns import codes_of_rows, rows_here, some_rows
-from minrisk.inspection.plotting import MUTED, CostConfusionDisplay, plain, pyplot
+from minrisk.inspection.plotting import BLUE, MUTED, CostConfusionDisplay, drawn, plain, pyplot
 from minrisk.inspection.shap_scores import EXPLAINED, why_no_values
 from minrisk.inspection.shap_values import ShapExplainer, why_no_costs
 from minrisk.io.atomic import write_beside
@@ -41,7 +41,7 @@ _MOST_CELLS = 15  # confusions in words
 _MOST_IMPORTANT = 30
 _EXPLAINED_ROWS = 100  # that SHAP values are taken of: a second or two for a large model
 _LIKELY = 3  # classes whose probabilities are told of a row
-_CURVE_COLOUR = "#0072B2"  # Okabe and Ito's
+_LONGEST_LABEL = 24  # characters in pictures
 _MOST_CURVES = 30  # classes that have a curve
 _PANELS_BESIDE = 5
 _ROW_GROUPS = 10  # of rows by expected cost
@@ -259,7 +259,8 @@ def _about_costs(rows: JudgedRows) -> dict[str, Any]:
     if not rows.samples.per_row and max(values.shape) <= _MOST_LABELS:
         told = [[rows.labels[i], *(f"{cost:g}" for cost in row)] for i, row in enumerate(values)]
         costs = [["", *rows.decisions], *told]
-    display = CostConfusionDisplay(totals, counts, [*map(_drawn, rows.labels)], [*map(_drawn, rows.decisions)])
+    names = ([drawn(name, _LONGEST_LABEL) for name in labels] for labels in (rows.labels, rows.decisions))
+    display = CostConfusionDisplay(totals, counts, *names)
     return {"confusions": lines, "costs": costs, "confusion_picture": _svg(display.plot().figure_)}
 
 
@@ -315,11 +316,6 @@ def _svg(figure: Any) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
 
 
-def _drawn(label: str) -> str:
-    """Return a label as pictures show it: a dollar sign begins no formula."""
-    return short(printable(label), 24).replace("$", r"\$")
-
-
 def _calibration(rows: JudgedRows, binned: BinnedProbabilities) -> str:
     """Draw how often each class was true, by the probability that the model gave it."""
     counted = binned.true.sum(axis=1)
@@ -336,7 +332,7 @@ def _calibration(rows: JudgedRows, binned: BinnedProbabilities) -> str:
         likely = (true + 1.0) / (counts + 2.0)  # Laplace's: the error of a single row is not 0
         _draw_means(ax, given / counts, true / counts, np.sqrt(likely * (1.0 - likely) / counts))
         ax.set(xlim=(-0.04, 1.04), ylim=(-0.04, 1.04), aspect="equal", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
-        ax.set_title(_drawn(label_text(rows.classes[j])), fontsize=9)
+        ax.set_title(drawn(rows.classes[j], _LONGEST_LABEL), fontsize=9)
     for ax in axes.flat[len(chosen) :]:
         ax.set_axis_off()
     for ax in axes.flat[max(0, len(chosen) - beside) : len(chosen)]:  # the lowest of each column
@@ -361,7 +357,7 @@ def _expected_costs(expected: FloatArray, actual: FloatArray) -> str:
 def _draw_means(ax: Any, given: FloatArray, found: FloatArray, errors: FloatArray) -> None:
     """Draw what was found by what was given, beside the line where both are equal."""
     ax.axline((0, 0), slope=1, color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
-    ax.errorbar(given, found, errors, color=_CURVE_COLOUR, marker="o", markersize=4, linestyle="none", elinewidth=1)
+    ax.errorbar(given, found, errors, color=BLUE, marker="o", markersize=4, linestyle="none", elinewidth=1)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=8)
 

@@ -38,6 +38,10 @@ from minrisk.validation import Choice, Flag, Threads, check_parameters
 
 OPTIONS = {"of": Choice(("scores", "log_odds", "cost")), "by": Choice(("line", "coalitions"))}
 USED = {"scores": (), "log_odds": ("decision", "against", "by"), "cost": ("decision", "cost", "by")}
+LINE_POINTS = 10  # of Gauss and Legendre on a panel: exact to float64 where log-odds change by 2
+MOST_PLAYERS = 12  # whose coalitions, 4096, are gone through
+GAMES_TOGETHER = 512  # whose games are in memory: 16 MB for the most players
+NO_ROWS = 1e-30  # weight of a node that no row comes to: shap divides by it
 
 
 @dataclass(frozen=True, eq=False)
@@ -429,6 +433,133 @@ def cost_importances(
     return CostImportances([found.feature_names[j] for j in order], size[order])
 
 
+def to_shap(model: BoostedClassifier, background: Any = None, *, linear: bool = False) -> dict[str, Any]:
+    """Return the trees of a model as ``shap.TreeExplainer`` takes them, with a vector of scores in each leaf.
+
+    `shap_values` gives the same numbers faster, and for more kinds of models.
+    This is for what else shap does with trees, such as interactions, or values against a background of rows.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier of minrisk, with trees whose leaves are constants, on columns of numbers.
+    background : array-like of shape (m, d), optional
+        Rows that say how often each way through a tree is taken, such as the training rows.
+        It must be given, because models keep no counts of rows.
+    linear : bool, default=False
+        Whether linear features, which members of `MinRiskClassifier` may split, are columns behind those of X.
+        The explainer is then given the rows of `wide_columns`.
+
+    Returns
+    -------
+    dict
+        "trees", arrays as shap has them, and "base_offset" of shape (D,).
+
+    Raises
+    ------
+    TypeError
+        If the model has what the dictionary cannot hold.
+    NotFittedError
+        If it is not fitted.
+    ValueError
+        If there is no background.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minrisk import REBELClassifier
+    >>> from minrisk.inspection import to_shap
+    >>> X, y = load_iris(return_X_y=True)
+    >>> trees = to_shap(REBELClassifier(n_estimators=3).fit(X, y), X)
+    >>> len(trees["trees"]), trees["trees"][0]["values"].shape[1]
+    (3, 3)
+    """
+    model = one_fit(model)
+    additive = explained_model(model, "to_shap")
+    check_parameters("to_shap", {"linear": linear}, {"linear": Flag()})
+    if background is None:
+        raise ValueError(NO_BACKGROUND)
+    if model._categories.columns:
+        raise TypeError(
+            f"to_shap holds trees on numbers, and column {model._categories.columns[0].name!r} holds categories: use "
+            "shap_values."
+        )
+    if additive.smooth is not None:
+        raise TypeError(
+            "to_shap holds trees, and this model has smooth members beside them: use shap_values, or fit with "
+            "pool=False."
+        )
+    if additive.projection is not None and not linear:
+        raise TypeError(
+            "to_shap holds trees on the columns of X, and this model has linear features beside them: use shap_values, "
+            "fit with pool=False, or set linear=True and explain the rows of wide_columns(model, X)."
+        )
+    with Workers(effective_n_jobs(model.n_jobs)) as workers:
+        shapley = ScoreShapley(model, checked_rows(model, background, "background"), workers)
+    packed, n_outputs = additive.packed, len(additive.intercept)
+    weight = _weights(shapley)
+    values = np.zeros((len(weight), n_outputs))
+    values[packed.is_leaf] = shapley.trees.vectors
+    feature, threshold = packed.of_nodes("feature"), packed.of_nodes("threshold")
+    trees = []
+    for low, high in zip(packed.offsets[:-1].tolist(), packed.offsets[1:].tolist(), strict=True):
+        nodes, leaf = slice(low, high), packed.is_leaf[low:high]
+        left = np.where(leaf, -1, packed.left[nodes].astype(np.int32)).astype(np.int32)
+        trees.append(
+            {
+                "children_left": left,
+                "children_right": np.where(leaf, -1, left + 1).astype(np.int32),
+                "children_default": left,
+                "features": np.where(leaf, -1, feature[nodes]).astype(np.int32),
+                "thresholds": np.where(leaf, -1.0, threshold[nodes]),
+                "values": values[nodes],
+                "node_sample_weight": weight[nodes],
+            }
+        )
+    return {
+        "trees": trees,
+        "base_offset": additive.intercept.copy(),
+        "internal_dtype": np.float64,
+        "input_dtype": np.float64,
+    }
+
+
+def wide_columns(model: BoostedClassifier, X: Any) -> FloatArray:
+    """Return the columns of X and the linear features behind them, which ``to_shap(model, linear=True)`` names.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier of minrisk.
+    X : array-like of shape (n, d)
+        The rows.
+
+    Returns
+    -------
+    ndarray of shape (n, d + m)
+        m is the number of linear features; it is 0 if the model has none.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minrisk import REBELClassifier
+    >>> from minrisk.inspection import wide_columns
+    >>> X, y = load_iris(return_X_y=True)
+    >>> wide_columns(REBELClassifier(n_estimators=3).fit(X, y), X).shape  # it has no linear features
+    (150, 4)
+    """
+    model = one_fit(model)
+    return np.array(with_linear_features(explained_model(model, "wide_columns"), checked_rows(model, X)[:]))
+
+
+def _weights(shapley: ScoreShapley) -> FloatArray:
+    """Return the background's rows at each node; children of a node without any get half of a little."""
+    left, weight = shapley.nodes.left, np.maximum(shapley.count.astype(np.float64), NO_ROWS)
+    for node in np.flatnonzero((shapley.count == 0) & (left != np.arange(len(left)))):  # parents before their children
+        weight[left[node] : left[node] + 2] = weight[node] / 2.0
+    return weight
+
+
 def _check_used(of: str, **given: Any) -> None:
     """Refuse arguments that would do nothing."""
     for name, value in given.items():
@@ -463,9 +594,7 @@ def _described(model: BoostedClassifier, X: Any) -> tuple[Any, list[str]]:
     return data, names_of_columns(model)
 
 
-LINE_POINTS = 10  # of Gauss and Legendre on a panel: exact to float64 where log-odds change by 2
-
-
+# -- what is explained beside scores ---------------------------------------------------------------------------------
 class LogOdds(NamedTuple):
     """log p_a - log p_b, a function of the scores of all rows (n, D): (n,)."""
 
@@ -626,10 +755,7 @@ def _place(label: Any, labels: Any, name: str) -> int:
     return place
 
 
-MOST_PLAYERS = 12  # whose coalitions, 4096, are gone through
-GAMES_TOGETHER = 512  # whose games are in memory: 16 MB for the most players
-
-
+# -- all coalitions ----------------------------------------------------------------------------------------------------
 def coalition_values(shapley: ScoreShapley, X: Any, target: Target) -> tuple[FloatArray, FloatArray]:
     """Return Shapley values of the game v(S) = target(E[scores | the features of S]), and v of no feature.
 
@@ -691,133 +817,3 @@ def _values_of_rows(
         without = numbers[(numbers >> i) & 1 == 0]
         values[:, i] = weight[size[without]] @ (game[without | (1 << i)] - game[without])
     return shapley.pulled_back(values[:, :, None], who, rows)[:, :, 0], game[0].copy()  # not all games
-
-
-NO_ROWS = 1e-30  # weight of a node that no row comes to: shap divides by it
-
-
-def to_shap(model: BoostedClassifier, background: Any = None, *, linear: bool = False) -> dict[str, Any]:
-    """Return the trees of a model as ``shap.TreeExplainer`` takes them, with a vector of scores in each leaf.
-
-    `shap_values` gives the same numbers faster, and for more kinds of models.
-    This is for what else shap does with trees, such as interactions, or values against a background of rows.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted classifier of minrisk, with trees whose leaves are constants, on columns of numbers.
-    background : array-like of shape (m, d), optional
-        Rows that say how often each way through a tree is taken, such as the training rows.
-        It must be given, because models keep no counts of rows.
-    linear : bool, default=False
-        Whether linear features, which members of `MinRiskClassifier` may split, are columns behind those of X.
-        The explainer is then given the rows of `wide_columns`.
-
-    Returns
-    -------
-    dict
-        "trees", arrays as shap has them, and "base_offset" of shape (D,).
-
-    Raises
-    ------
-    TypeError
-        If the model has what the dictionary cannot hold.
-    NotFittedError
-        If it is not fitted.
-    ValueError
-        If there is no background.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from minrisk import REBELClassifier
-    >>> from minrisk.inspection import to_shap
-    >>> X, y = load_iris(return_X_y=True)
-    >>> trees = to_shap(REBELClassifier(n_estimators=3).fit(X, y), X)
-    >>> len(trees["trees"]), trees["trees"][0]["values"].shape[1]
-    (3, 3)
-    """
-    model = one_fit(model)
-    additive = explained_model(model, "to_shap")
-    check_parameters("to_shap", {"linear": linear}, {"linear": Flag()})
-    if background is None:
-        raise ValueError(NO_BACKGROUND)
-    if model._categories.columns:
-        raise TypeError(
-            f"to_shap holds trees on numbers, and column {model._categories.columns[0].name!r} holds categories: use "
-            "shap_values."
-        )
-    if additive.smooth is not None:
-        raise TypeError(
-            "to_shap holds trees, and this model has smooth members beside them: use shap_values, or fit with "
-            "pool=False."
-        )
-    if additive.projection is not None and not linear:
-        raise TypeError(
-            "to_shap holds trees on the columns of X, and this model has linear features beside them: use shap_values, "
-            "fit with pool=False, or set linear=True and explain the rows of wide_columns(model, X)."
-        )
-    with Workers(effective_n_jobs(model.n_jobs)) as workers:
-        shapley = ScoreShapley(model, checked_rows(model, background, "background"), workers)
-    packed, n_outputs = additive.packed, len(additive.intercept)
-    weight = _weights(shapley)
-    values = np.zeros((len(weight), n_outputs))
-    values[packed.is_leaf] = shapley.trees.vectors
-    feature, threshold = packed.of_nodes("feature"), packed.of_nodes("threshold")
-    trees = []
-    for low, high in zip(packed.offsets[:-1].tolist(), packed.offsets[1:].tolist(), strict=True):
-        nodes, leaf = slice(low, high), packed.is_leaf[low:high]
-        left = np.where(leaf, -1, packed.left[nodes].astype(np.int32)).astype(np.int32)
-        trees.append(
-            {
-                "children_left": left,
-                "children_right": np.where(leaf, -1, left + 1).astype(np.int32),
-                "children_default": left,
-                "features": np.where(leaf, -1, feature[nodes]).astype(np.int32),
-                "thresholds": np.where(leaf, -1.0, threshold[nodes]),
-                "values": values[nodes],
-                "node_sample_weight": weight[nodes],
-            }
-        )
-    return {
-        "trees": trees,
-        "base_offset": additive.intercept.copy(),
-        "internal_dtype": np.float64,
-        "input_dtype": np.float64,
-    }
-
-
-def wide_columns(model: BoostedClassifier, X: Any) -> FloatArray:
-    """Return the columns of X and the linear features behind them, which ``to_shap(model, linear=True)`` names.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted classifier of minrisk.
-    X : array-like of shape (n, d)
-        The rows.
-
-    Returns
-    -------
-    ndarray of shape (n, d + m)
-        m is the number of linear features; it is 0 if the model has none.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from minrisk import REBELClassifier
-    >>> from minrisk.inspection import wide_columns
-    >>> X, y = load_iris(return_X_y=True)
-    >>> wide_columns(REBELClassifier(n_estimators=3).fit(X, y), X).shape  # it has no linear features
-    (150, 4)
-    """
-    model = one_fit(model)
-    return np.array(with_linear_features(explained_model(model, "wide_columns"), checked_rows(model, X)[:]))
-
-
-def _weights(shapley: ScoreShapley) -> FloatArray:
-    """Return the background's rows at each node; children of a node without any get half of a little."""
-    left, weight = shapley.nodes.left, np.maximum(shapley.count.astype(np.float64), NO_ROWS)
-    for node in np.flatnonzero((shapley.count == 0) & (left != np.arange(len(left)))):  # parents before their children
-        weight[left[node] : left[node] + 2] = weight[node] / 2.0
-    return weight

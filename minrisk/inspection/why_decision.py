@@ -18,7 +18,7 @@ from minrisk.data.sparse_rows import block_height
 from minrisk.fitted import check_fitted, kind_text
 from minrisk.inspection.changes import BY_COST, Answers, Change, Decider, changes_of
 from minrisk.inspection.columns import codes_of_row, codes_of_rows, rows_here, some_rows, types_of_columns, value_text
-from minrisk.inspection.plotting import DARK, MUTED, plain, pyplot
+from minrisk.inspection.plotting import BLUE, DARK, MUTED, ORANGE, drawn, plain, pyplot
 from minrisk.inspection.report_page import rendered
 from minrisk.inspection.shap_scores import with_linear_features
 from minrisk.model.trees import PackedTrees
@@ -30,8 +30,7 @@ _NOT_EXACT = (
     'along a column whose change is marked "about" or "looked at", scores change gradually, and only some of its '
     "values were examined: a smaller change may exist"
 )
-# Okabe and Ito's, told apart by colour-blind readers too
-_TAKEN_COLOUR, _OTHER_COLOUR, _CHANGE_COLOUR = "#0072B2", "#A9C6DA", "#D55E00"
+_NAME = 28  # characters
 _THICKNESS = 0.62  # of a bar, at most; where the other panel has more of them this one's would be thicker
 
 
@@ -180,15 +179,15 @@ class WhyDecision:
         by_cost = self.rule == BY_COST or lines[0].expected_cost is not None
         values = [(a.expected_cost if by_cost else a.score) or 0.0 for a in lines]
         thick = _THICKNESS * min(1.0, 1.6 * len(lines) / max(len(lines), min(_MOST_LINES, len(self.changes))))
-        colours = [_TAKEN_COLOUR, *[_OTHER_COLOUR] * (len(lines) - 1)]
+        colours = [BLUE, *["#A9C6DA"] * (len(lines) - 1)]
         bars = ax.barh(range(len(lines)), values, color=colours, height=thick)
         p = ["" if a.probability is None else f"  (p = {a.probability:.2f})" for a in lines]
         _label(ax, bars, [plain(value) + more for value, more in zip(values, p, strict=True)])
-        ax.set_yticks(range(len(lines)), [_name(a.decision) for a in lines])
+        ax.set_yticks(range(len(lines)), [drawn(a.decision, _NAME) for a in lines])
         ax.get_yticklabels()[0].set_fontweight("bold")
         ax.set_xlabel("Expected cost (the least decides)" if by_cost else "Score (the largest decides)")
         more = f"; the first {len(lines)} of {len(self.answers)}" if len(self.answers) > len(lines) else ""
-        ax.set_title(f"Decision: {_name(self.decision)}{more}", loc="left", fontsize=11)
+        ax.set_title(f"Decision: {drawn(self.decision, _NAME)}{more}", loc="left", fontsize=11)
         low, high = min(0.0, *values), max(0.0, *values)
         beside = 0.45 * (high - low)  # for what is written there
         ax.set_xlim(low - beside * (low < 0), high + beside)
@@ -201,10 +200,10 @@ class WhyDecision:
             ax.text(0.5, 0.5, "None that was looked at", ha="center", va="center", color=MUTED, transform=ax.transAxes)
             ax.set_axis_off()
             return
-        bars = ax.barh(range(len(lines)), [change.size for change in lines], color=_CHANGE_COLOUR, height=0.3)
-        told = [f"{short(value_text(c.value), 14)} → {short(c.text, 24)}: {_name(c.decision)}" for c in lines]
+        bars = ax.barh(range(len(lines)), [change.size for change in lines], color=ORANGE, height=0.3)
+        told = [f"{short(value_text(c.value), 14)} → {short(c.text, 24)}: {drawn(c.decision, _NAME)}" for c in lines]
         _label(ax, bars, [printable(text) for text in told])
-        ax.set_yticks(range(len(lines)), [_name(change.column) for change in lines])
+        ax.set_yticks(range(len(lines)), [drawn(change.column, _NAME) for change in lines])
         ax.set_xlabel("Standard deviations; 1 for a category, True/False, missing")
         ax.set_xlim(0, 3.0 * max(change.size for change in lines))  # with room for what is written beside bars
 
@@ -496,10 +495,6 @@ def _lines_of_text(header: Sequence[str], rows: Sequence[Sequence[str]], left: i
 
 def _number(value: float | None) -> str:
     return "" if value is None or np.isnan(value) else plain(value)
-
-
-def _name(text: Any) -> str:
-    return short(printable(label_text(text)), 28).replace("$", r"\$")
 
 
 def _label(ax: Any, bars: Any, told: Sequence[str]) -> None:
