@@ -25,8 +25,7 @@ from benchmarks.common import costs, interleaved, is_quick, load, parser, save, 
 from minrisk import MinRiskClassifier
 from minrisk._workers import Workers
 from minrisk.inspection import ShapExplainer, shap_values, to_shap, wide_columns
-from minrisk.inspection.shap_scores import ScoreShapley
-from minrisk.inspection.shap_trees import SIDE_BY_SIDE
+from minrisk.inspection.shap_scores import SIDE_BY_SIDE, ScoreShapley
 
 SETS = ("letter", "satimage", "digits")
 ROWS = 1000  # that are explained as a whole, and that figures are scaled to

@@ -19,8 +19,8 @@ from benchmarks.common import results as folder
 from benchmarks.compare.data import KINDS, ORDER
 from benchmarks.compare.methods import METHODS
 from benchmarks.compare.run import path_of
+from minrisk.comparison.result import markdown_table
 from minrisk.comparison.statistics import contest_ranks
-from minrisk.comparison.tables import markdown_table
 
 TITLES = {"default": "defaults", "tuned": "tuned", "others": "defaults, on other sets"}
 TARGETS = {"lightgbm": 0.85, "catboost": 0.92}

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from minrisk._utils.method_names import METRIC_NAMES
 from minrisk.cli.layout import as_text, listed, new_console, new_table, number, print_facts, print_section
-from minrisk.comparison.result import shown_metrics
-from minrisk.comparison.tables import ABSENT
+from minrisk.comparison.result import ABSENT, shown_metrics
 
 if TYPE_CHECKING:
     from minrisk.comparison import Comparison

@@ -51,9 +51,11 @@ def report(
     check_writable(out)
     check_not_over(out, *data, model, costs)
     try:
+        import jinja2  # noqa: F401
         import matplotlib  # noqa: F401
-    except ImportError:
-        raise click.ClickException("the report needs matplotlib: pip install 'minrisk[report]'.") from None
+    except ImportError as error:
+        needed = f"the report needs matplotlib and Jinja2 ({error}): pip install 'minrisk[report]'."
+        raise click.ClickException(needed) from None
     given = read_judged(model, data, target, costs, weight, numeric, Dialect(delimiter, decimal, encoding))
     from minrisk.inspection import report as write_report
 

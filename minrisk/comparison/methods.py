@@ -63,7 +63,7 @@ class ComparedMethod(NamedTuple):
     blind: bool
 
     def estimator(self, cost: CostMatrix | None, seed: int, threads: int) -> Any:
-        """A new estimator, not fitted, for a data set with these costs; None: every mistake costs 1.
+        """Make an estimator, not fitted, for a data set with these costs; None: every mistake costs 1.
 
         What the user has set stays. The costs go where a parameter `cost` is None, the seed where a `random_state` is.
         """
@@ -88,7 +88,7 @@ class ComparedMethod(NamedTuple):
         return made.set_params(**given, **_threads(made, threads))
 
     def decides(self, costs_matter: bool) -> tuple[str, ...]:
-        """How decisions are made of a fit: `OWN`, and `EXPECTED` where the costs had no part in training."""
+        """Say how decisions are made of a fit: `OWN`, and `EXPECTED` where the costs had no part in training."""
         on_costs = not self.blind and (not _is_estimator(self.source) or bool(_cost_parameters(self.source)))
         return (OWN, EXPECTED) if costs_matter and not on_costs else (OWN,)
 
@@ -142,7 +142,7 @@ def _compared(name: str, source: Any) -> ComparedMethod:
 
 
 def _by_name(name: str) -> Any:
-    """An estimator with its defaults, of ours by its short name, of others by module and class."""
+    """Make an estimator with its defaults, one of ours by its short name, one of others by module and class."""
     if name in ESTIMATORS:
         return getattr(import_module("minrisk.algorithms"), ESTIMATORS[name])()
     module, _, last = name.rpartition(".")
@@ -163,7 +163,7 @@ def _by_name(name: str) -> Any:
 
 
 def _called(source: Any) -> str:
-    """The name of a method that was given none."""
+    """Return a name for a method that was given none."""
     if isinstance(source, BlindToCosts):
         return f"blind {_called(source.estimator)}"
     if isinstance(source, str):
@@ -180,7 +180,7 @@ def _called(source: Any) -> str:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Names with a number where they occur several times."""
+    """Return names with a number where they occur several times."""
     made: list[str] = []
     for i, name in enumerate(names):
         made.append(f"{name} {names[: i + 1].count(name)}" if names.count(name) > 1 else name)
@@ -192,7 +192,7 @@ def _is_estimator(source: Any) -> bool:
 
 
 def _cost_parameters(estimator: Any) -> list[str]:
-    """Names of parameters that take a cost matrix: its own `cost`, and those of our estimators within it."""
+    """Return the parameters that take a cost matrix: its own `cost`, and those of our estimators within it."""
     from minrisk.estimator import BoostedClassifier
 
     parameters = estimator.get_params(deep=True)
@@ -209,7 +209,7 @@ def _last(name: str) -> str:
 
 
 def _threads(estimator: Any, threads: int) -> dict[str, int]:
-    """The same number of threads for everybody: set where an estimator takes one; what it holds inside then has one.
+    """Give everybody the same number of threads, where an estimator takes one; what it holds inside then has one.
 
     Where one is wanted, None is left in scikit-learn's estimators and ours, which take it for one.
     """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +12,7 @@ from minrisk._typing import FloatArray
 from minrisk._utils.method_names import METRIC_NAMES as METRIC_NAMES
 from minrisk.comparison import statistics
 from minrisk.comparison.statistics import FriedmanTest, NemenyiTest, SignedRankTest
-from minrisk.comparison.tables import ABSENT, decimals_of, latex_table, markdown_table
 from minrisk.estimator.parameters import Choice
-
-TableWriter = Callable[[Sequence[str], Sequence[Sequence[str]], Sequence[Sequence[bool]]], str]
 
 
 class ContestValues(NamedTuple):
@@ -104,7 +102,7 @@ class Comparison:
             self._by_pair.setdefault((record["data_set"], record["method"]), []).append(record)
 
     def __repr__(self) -> str:
-        """How much was compared."""
+        """Say how much was compared."""
         folds = sum(self.n_folds.values())
         lost = f", {len(self.failures)} folds failed" if self.failures else ""
         return f"Comparison: {len(self.methods)} methods on {len(self.data_sets)} data sets, {folds} folds{lost}"
@@ -141,7 +139,7 @@ class Comparison:
         return [float(row[metric]) for row in found if row.get(metric) is not None]
 
     def _whole(self, metric: str, method: str) -> list[list[float]] | None:
-        """The numbers of the folds of each data set, by a method that has them all."""
+        """Return the numbers of the folds of each data set, if the method has them all."""
         parts = [self.of_folds(metric, name, method) for name in self.data_sets]
         whole = all(len(part) == self.n_folds[name] for name, part in zip(self.data_sets, parts, strict=True))
         return parts if whole else None
@@ -321,7 +319,7 @@ class Comparison:
         minrisk.inspection.CriticalDifferenceDisplay
             The picture.
         """
-        from minrisk.inspection.critical_difference import CriticalDifferenceDisplay
+        from minrisk.inspection.plotting import CriticalDifferenceDisplay
 
         test = self.nemenyi(metric, alpha)
         title = f"Mean rank by {METRIC_NAMES[metric]}, {self._extent()}"
@@ -369,7 +367,7 @@ class Comparison:
         str
             The table.
         """
-        return self._table(markdown_table, metric, digits)
+        return markdown_table(*self._table(metric, digits))
 
     def to_latex(self, metric: str | None = None, digits: int = 3) -> str:
         """Write the table of `to_markdown` in LaTeX, with the package booktabs.
@@ -386,67 +384,117 @@ class Comparison:
         str
             The table.
         """
-        return self._table(latex_table, metric, digits)
+        return latex_table(*self._table(metric, digits))
 
-    def _table(self, write: TableWriter, metric: str | None, digits: int) -> str:
+    def _table(self, metric: str | None, digits: int) -> tuple[list[str], list[list[str]]]:
+        """Return header and lines of a table of one metric, or of all."""
+        lines: list[list[str]] = []
         if metric is None:
-            return write(*self._by_method(digits))
+            summary = self.summary()
+            metrics = shown_metrics(summary, len(self.data_sets) > 1)
+            columns = [[line["method"] for line in summary]]
+            for name in metrics:
+                values = [np.nan if line[name] is None else line[name] for line in summary]
+                columns.append(_cells(values, decimals_of(values, digits)))
+            if any(line["mean_rank"] is not None for line in summary):
+                metrics.append("mean_rank")
+                ranked = [np.nan if line["mean_rank"] is None else line["mean_rank"] for line in summary]
+                columns.append(_cells(ranked, 2))
+            lines = [list(line) for line in zip(*columns, strict=True)]
+            return ["method", *({**METRIC_NAMES, "mean_rank": "rank by cost"}[name] for name in metrics)], lines
         _check_metric(metric)
-        return write(*self._by_data_set(metric, digits))
-
-    def _by_method(self, digits: int) -> tuple[list[str], list[list[str]], list[list[bool]]]:
-        """Header, cells and which of them are bold: all metrics."""
-        summary = self.summary()
-        columns = shown_metrics(summary, len(self.data_sets) > 1)
-        if any(line["mean_rank"] is not None for line in summary):
-            columns.append("mean_rank")
-        lines, bold = [[line["method"]] for line in summary], [[False] for _ in summary]
-        for name in columns:
-            values = [np.nan if line[name] is None else line[name] for line in summary]
-            decimals = 2 if name == "mean_rank" else decimals_of(values, digits)
-            texts, best = _cells(values, [None] * len(values), decimals)
-            for line, marks, text, mark in zip(lines, bold, texts, best, strict=True):
-                line.append(text)
-                marks.append(mark)
-        return ["method", *({**METRIC_NAMES, "mean_rank": "rank by cost"}[name] for name in columns)], lines, bold
-
-    def _by_data_set(self, metric: str, digits: int) -> tuple[list[str], list[list[str]], list[list[bool]]]:
-        """Header, cells and which of them are bold: one metric."""
-        lines, bold = [], []
         for name in self.data_sets:
             folds = [self.of_folds(metric, name, method) for method in self.methods]
             means = [float(np.mean(part)) if part else np.nan for part in folds]
             spreads = [float(np.std(part, ddof=1)) if len(part) > 1 else None for part in folds]
-            texts, best = _cells(means, spreads, decimals_of(means, digits))
-            lines.append([name, *texts])
-            bold.append([False, *best])
+            lines.append([name, *_cells(means, decimals_of(means, digits), spreads)])
         if len(self.contests(metric).methods) > 1:
             ranks = self.mean_ranks(metric)
-            texts, best = _cells([ranks.get(method, np.nan) for method in self.methods], [None] * len(self.methods), 2)
-            lines.append(["mean rank", *texts])
-            bold.append([False, *best])
-        return [METRIC_NAMES[metric], *self.methods], lines, bold
+            lines.append(["mean rank", *_cells([ranks.get(method, np.nan) for method in self.methods], 2)])
+        return [METRIC_NAMES[metric], *self.methods], lines
 
 
 def shown_metrics(lines: Sequence[Mapping[str, Any]], several: bool) -> list[str]:
-    """Metrics that some method has; of several data sets not the costs, which may have several units."""
+    """Return metrics that some method has; of several data sets not the costs, which may have several units."""
     there = [name for name in METRIC_NAMES if any(line[name] is not None for line in lines)]
     return [name for name in there if not (several and name == "cost")]
 
 
-def _cells(values: Sequence[float], spreads: Sequence[float | None], decimals: int) -> tuple[list[str], list[bool]]:
-    """Numbers as texts, with their spread, and which of them are the least, to the decimals that are written."""
+def _cells(values: Sequence[float], decimals: int, spreads: Sequence[float | None] = ()) -> list[str]:
+    """Write numbers, with their spreads if they have any; the least, to the decimals that are written, are the best."""
     texts = [ABSENT if np.isnan(value) else f"{value:.{decimals}f}" for value in values]
     known = [value for value in values if not np.isnan(value)]
     least = f"{min(known):.{decimals}f}" if known else ""
-    best = [text == least for text in texts]
-    written = [
-        text if spread is None else f"{text} ± {spread:.{decimals}f}"
-        for text, spread in zip(texts, spreads, strict=True)
-    ]
-    return written, best
+    told = ["" if spread is None else f" ± {spread:.{decimals}f}" for spread in spreads or [None] * len(texts)]
+    return [(Best if text == least else str)(text + spread) for text, spread in zip(texts, told, strict=True)]
 
 
 def _check_metric(metric: str) -> None:
     if not (rule := Choice(tuple(METRIC_NAMES))).accepts(metric):
         raise ValueError(f"metric must be {rule}, got {metric!r}.")
+
+
+ABSENT = "–"  # a cell for which there is no number
+_MARKDOWN = str.maketrans({character: f"\\{character}" for character in "\\|*"})
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}"}
+    | {">": r"\textgreater{}", "|": r"\textbar{}", "±": r"$\pm$", ABSENT: "--"}
+)
+
+
+class Best(str):
+    """A cell of a table that is written bold."""
+
+
+def markdown_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    r"""Return a Markdown table, the first column to the left and all others to the right.
+
+    Examples
+    --------
+    >>> print(markdown_table(["a", "b"], [["x|y", Best("1")]]))
+    | a | b |
+    | --- | ---: |
+    | x\|y | **1** |
+    """
+    rows = [_escaped(line, _MARKDOWN, "**{}**") for line in (header, *lines)]
+    rows.insert(1, ["---", *["---:"] * (len(header) - 1)])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def latex_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    r"""Return a LaTeX tabular with the rules of the package booktabs, in the same way.
+
+    Examples
+    --------
+    >>> print(latex_table(["a_1", "50 %"], [["x", Best("1")]]))
+    % \usepackage{booktabs}
+    \begin{tabular}{lr}
+    \toprule
+    a\_1 & 50 \% \\
+    \midrule
+    x & \textbf{1} \\
+    \bottomrule
+    \end{tabular}
+    """
+    rows = [" & ".join(_escaped(line, _LATEX, r"\textbf{{{}}}")) + r" \\" for line in (header, *lines)]
+    begin = [r"% \usepackage{booktabs}", rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}", r"\toprule", rows[0]]
+    return "\n".join([*begin, r"\midrule", *rows[1:], r"\bottomrule", r"\end{tabular}"])
+
+
+def _escaped(cells: Sequence[str], marks: dict[int, str], bold: str) -> list[str]:
+    """Return cells on one line each, with what a format would obey escaped, and the best ones bold."""
+    texts = [" ".join(cell.split()).translate(marks) for cell in cells]
+    return [bold.format(text) if isinstance(cell, Best) else text for cell, text in zip(cells, texts, strict=True)]
+
+
+def decimals_of(values: Sequence[float], digits: int) -> int:
+    """Return how many decimals give the largest of these values so many significant digits.
+
+    Examples
+    --------
+    >>> decimals_of([0.012, 0.5], 3), decimals_of([25.0, 3.0], 3), decimals_of([4000.0], 3)
+    (3, 1, 0)
+    """
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    return 0 if largest == 0.0 else max(0, digits - 1 - math.floor(math.log10(largest)))

@@ -2,49 +2,78 @@
 
 from __future__ import annotations
 
+import time
+import traceback
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import ExitStack, closing
-from itertools import chain
+from contextlib import ExitStack, closing, suppress
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._utils.method_names import DEFAULT_METHODS
 from minrisk.boosting.monitors import ProgressBar
-from minrisk.comparison.folds import ComparedData, Failure, FoldTask, checked_labels, drawn_folds, run_fold
-from minrisk.comparison.keys import described, digest, key_of
-from minrisk.comparison.methods import AFTERWARDS, EXPECTED, ComparedMethod, MethodError, compared_methods
+from minrisk.comparison.methods import AFTERWARDS, EXPECTED, OWN, ComparedMethod, MethodError, compared_methods
 from minrisk.comparison.result import Comparison
-from minrisk.comparison.store import Outcome, prepare_folder, read_fold
-from minrisk.estimator.parameters import Choice, Number, Rule, Seed, Threads, Verbosity
+from minrisk.comparison.store import Outcome, described, digest, key_of, prepare_folder, read_fold, write_fold
+from minrisk.costs import CostMatrix
+from minrisk.costs.labels import as_labels, listed, match_labels
+from minrisk.estimator.parameters import LARGEST_SEED, Choice, Number, Rule, Threads, Verbosity, check_parameters
+from minrisk.inspection.columns import some_rows
 
 RESULT_FORMAT = 1  # of kept folds: another number where what is measured changes
-
-
-class FixedSeed(Rule):
-    """A seed that is a number."""
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, Integral) and Seed().accepts(value)
-
-    def plain(self, value: Any) -> Any:
-        return int(value)
-
-    def __str__(self) -> str:
-        return "a whole number, so that folds are the same again"
-
-
-OPTION_RULES: dict[str, Rule] = {  # of the options, in the order in which they are checked
+REHEARSAL_ROUNDS = 2  # of a fit that is not timed, so that those which are do not load compiled code
+OPTION_RULES: dict[str, Rule] = {
     "n_jobs": Threads(),
     "threads": Number(int, 1),
-    "random_state": FixedSeed(),
+    "random_state": Number(int, 0, LARGEST_SEED),  # and never None, so that folds are the same again
     "verbose": Verbosity(),
     "on_error": Choice(("raise", "skip")),
 }
+
+_rehearsed: set[str] = set()  # methods and data sets that this process has fitted
+
+
+class ComparedData(NamedTuple):
+    """A data set."""
+
+    name: str
+    X: Any
+    y: Labels
+    cost: CostMatrix  # of the classes of y first
+    costs_matter: bool  # not every mistake costs the same, or there are more decisions than classes
+    constant_cost: float  # mean cost of the best decision that looks at no row, on all rows
+
+
+class FoldTask(NamedTuple):
+    """A fit that is to be done, and judged."""
+
+    data: ComparedData
+    method: str
+    fold: int  # from 1 on
+    train: IntArray
+    test: IntArray
+    estimator: Any
+    ways: tuple[str, ...]  # to decide
+    threads: int
+    settings: dict[str, Any]  # what identifies the fold
+    place: Path | None  # where finished folds are kept
+
+    @property
+    def key(self) -> str:
+        """Name of the fold's file."""
+        return key_of(self.settings)
+
+
+class Failure(NamedTuple):
+    """Why a fold could not be done."""
+
+    reason: str
+    trace: str
 
 
 def compare(
@@ -159,7 +188,9 @@ def compare(
     >>> len(result.records)  # methods x folds
     9
     """
-    _check_options(n_jobs=n_jobs, threads=threads, random_state=random_state, on_error=on_error, verbose=verbose)
+    given = {"n_jobs": n_jobs, "threads": threads, "random_state": random_state, "verbose": verbose}
+    options = check_parameters("compare", {**given, "on_error": on_error}, OPTION_RULES)
+    seed, threads = options["random_state"], options["threads"]
     chosen = compared_methods(methods)
     data = _data_sets(X, y, cost)
     if not isinstance(cv, Integral) and not hasattr(cv, "split"):
@@ -167,10 +198,10 @@ def compare(
         if len(data) > 1:
             raise ValueError("cv may be pairs of row numbers for one data set only: pass a number, or a splitter.")
     place = None if folder is None else prepare_folder(Path(folder))
-    folds = {each.name: drawn_folds(cv, each, random_state) for each in data}
-    tasks = list(_tasks(data, folds, chosen, int(random_state), int(threads), place))
+    folds = {each.name: drawn_folds(cv, each, seed) for each in data}
+    tasks = list(_tasks(data, folds, chosen, seed, threads, place))
     outcomes: list[Outcome | Failure | None] = [
-        None if place is None else read_fold(place, task.key, task.ways) for _, _, task in tasks
+        None if place is None else read_fold(place, task.key, task.ways) for task in tasks
     ]
     waiting = [at for at, outcome in enumerate(outcomes) if outcome is None]
     with ExitStack() as stack:
@@ -178,25 +209,26 @@ def compare(
         bar.phase("comparing", len(tasks))
         for _ in range(len(tasks) - len(waiting)):
             bar.step()
-        coming = stack.enter_context(closing(_run([tasks[at][2] for at in waiting], n_jobs)))
+        coming = stack.enter_context(closing(_run([tasks[at] for at in waiting], n_jobs)))
         for at, outcome in zip(waiting, coming, strict=True):
-            outcomes[at] = outcome
-            method, fold, task = tasks[at]
+            outcomes[at], task = outcome, tasks[at]
             if isinstance(outcome, Failure) and on_error == "raise":
-                n_folds = len(folds[task.data.name])
-                error = MethodError(
-                    f"{method.name} failed on {task.data.name!r}, fold {fold} of {n_folds}: {outcome.reason}"
-                )
+                which = f"fold {task.fold} of {len(folds[task.data.name])}"
+                error = MethodError(f"{task.method} failed on {task.data.name!r}, {which}: {outcome.reason}")
                 error.add_note(outcome.trace)
                 raise error
             bar.step()
-    return _result(data, folds, chosen, tasks, outcomes)
-
-
-def _check_options(**options: Any) -> None:
-    for name, rule in OPTION_RULES.items():
-        if not rule.accepts(options[name]):
-            raise ValueError(f"{name} must be {rule}, got {options[name]!r}.")
+    records: list[dict[str, Any]] = []
+    failures: list[dict[str, Any]] = []
+    for task, found in zip(tasks, outcomes, strict=True):
+        if isinstance(found, Failure):
+            where = {"data_set": task.data.name, "method": task.method, "fold": task.fold}
+            failures.append({**where, "error": found.reason})
+        elif found is not None:
+            records += _records(task, found)
+    there = {record["method"] for record in records}
+    names = [name for method in chosen for name in (method.name, method.name + AFTERWARDS) if name in there]
+    return Comparison(records, names, {name: len(pairs) for name, pairs in folds.items()}, failures)
 
 
 def _data_sets(X: Any, y: Any, cost: Any) -> list[ComparedData]:
@@ -228,7 +260,7 @@ def _data_set(name: str, X: Any, y: Any, cost: Any) -> ComparedData:
     if issparse(X):
         X = sound_rows(X, f"X of the data set {name!r}")
     n = int(X.shape[0]) if hasattr(X, "shape") else len(X)
-    labels = checked_labels(y, name, n)
+    labels = _labels(y, name, n)
     classes = np.unique(labels)
     given = cost(labels) if callable(cost) else cost
     if costs_per_row(given, n, len(classes)) is not None:
@@ -241,6 +273,69 @@ def _data_set(name: str, X: Any, y: Any, cost: Any) -> ComparedData:
     return ComparedData(name, X, labels, matrix, not is_uniform(matrix), constant)
 
 
+def _labels(y: Any, name: str, n: int) -> Labels:
+    """Return the labels of a data set, (n,): of two classes at least."""
+    from minrisk.data.label_cells import check_labels
+
+    labels = np.asarray(check_labels(y))
+    if labels.ndim != 1 or len(labels) != n:
+        raise ValueError(
+            f"y of the data set {name!r} must have one label for each of the {n} rows of X, got shape {labels.shape}."
+        )
+    if labels.dtype.kind == "O" and all(isinstance(label, str) for label in labels):
+        labels = labels.astype(str)
+    found = np.unique(labels)
+    if len(found) < 2:
+        only = listed(found.tolist())
+        raise ValueError(f"y of the data set {name!r} must have two classes or more, got only {only}.")
+    return labels
+
+
+def drawn_folds(cv: Any, data: ComparedData, seed: int) -> list[tuple[IntArray, IntArray]]:
+    """Return the numbers of the training and test rows of each fold.
+
+    Parameters
+    ----------
+    cv : int, splitter, or iterable of pairs (train, test)
+        A number of folds is drawn by class, from shuffled rows.
+    data : ComparedData
+    seed : int
+
+    Raises
+    ------
+    ValueError
+        If there are no folds, or one lacks training or test rows or shares some.
+    """
+    from sklearn.model_selection import StratifiedKFold, check_cv
+
+    n = len(data.y)
+    if isinstance(cv, Integral):
+        if isinstance(cv, bool) or cv < 2:
+            raise ValueError(f"cv must be two folds or more, a splitter or pairs (train, test), got {cv!r}.")
+        cv = StratifiedKFold(int(cv), shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)  # folds may lack a class
+        try:
+            pairs = [tuple(pair) for pair in check_cv(cv, data.y, classifier=True).split(data.X, data.y)]
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"cv does not fit the data set {data.name!r}: {error}") from None
+    folds: list[tuple[IntArray, IntArray]] = []
+    for pair in pairs:
+        try:
+            train, test = (np.arange(n)[np.asarray(rows)] for rows in pair)
+        except (TypeError, ValueError, IndexError) as error:
+            raise ValueError(f"cv must give pairs (train, test) of row numbers for {data.name!r}: {error}") from None
+        if len(train) == 0 or len(test) == 0 or len(np.intersect1d(train, test)):
+            raise ValueError(
+                f"cv must give training and test rows for {data.name!r}, none of them both: fold {len(folds) + 1} does "
+                "not."
+            )
+        folds.append((train, test))
+    if not folds:
+        raise ValueError(f"cv gives no folds for {data.name!r}.")
+    return folds
+
+
 def _tasks(
     data: Sequence[ComparedData],
     folds: Mapping[str, list[Any]],
@@ -248,37 +343,31 @@ def _tasks(
     seed: int,
     threads: int,
     place: Path | None,
-) -> Iterator[tuple[ComparedMethod, int, FoldTask]]:
-    """Every fit, with its method and the number of its fold."""
+) -> Iterator[FoldTask]:
+    """Yield every fit."""
     costs_matter = any(each.costs_matter for each in data)
     for each in data:
         content = digest([]) if place is None else [digest(each.X), digest(each.y)]
-        parts = [(train, test, digest(train), digest(test)) for train, test in folds[each.name]]
+        parts = [(train, test, {"train": digest(train), "test": digest(test)}) for train, test in folds[each.name]]
         costs = described(each.cost)
         for method in chosen:
             ways = method.decides(costs_matter)
             estimator = method.estimator(each.cost if each.costs_matter else None, seed, threads)
-            told = described(estimator)
             common = {
                 "format": RESULT_FORMAT,
                 "data": content,
                 "cost": costs,
-                "method": told,
+                "method": described(estimator),
                 "threads": threads,
                 "ways": list(ways),
             }
-            rehearsal = key_of({"data": each.name, "method": told})
-            for number, (train, test, trained_on, tested_on) in enumerate(parts, start=1):
-                settings = {**common, "train": trained_on, "test": tested_on}
-                yield (
-                    method,
-                    number,
-                    FoldTask(each, train, test, estimator, ways, threads, rehearsal, key_of(settings), settings, place),
-                )
+            for fold, (train, test, rows) in enumerate(parts, start=1):
+                settings = {**common, **rows}
+                yield FoldTask(each, method.name, fold, train, test, estimator, ways, threads, settings, place)
 
 
 def _run(tasks: Sequence[FoldTask], n_jobs: int | None) -> Generator[Outcome | Failure, None, None]:
-    """Outcomes in the order of the tasks, as they come."""
+    """Yield outcomes in the order of the tasks, as they come."""
     from joblib import Parallel, delayed, effective_n_jobs
     from sklearn.base import clone
 
@@ -294,8 +383,7 @@ def _run(tasks: Sequence[FoldTask], n_jobs: int | None) -> Generator[Outcome | F
     except BrokenExecutor as error:
         raise MethodError(
             "a process that fitted a method was ended from outside, or crashed; where memory is short, set n_jobs "
-            "lower. "
-            f"{type(error).__name__}: {error}"
+            f"lower. {type(error).__name__}: {error}"
         ) from error
     finally:
         with warnings.catch_warnings():
@@ -303,40 +391,127 @@ def _run(tasks: Sequence[FoldTask], n_jobs: int | None) -> Generator[Outcome | F
             coming.close()
 
 
-def _result(
-    data: Sequence[ComparedData],
-    folds: Mapping[str, list[Any]],
-    chosen: Sequence[ComparedMethod],
-    tasks: Sequence[tuple[ComparedMethod, int, FoldTask]],
-    outcomes: Sequence[Outcome | Failure | None],
-) -> Comparison:
-    """Rows of a table: a data set, a method as it decides, and a fold each."""
-    records: list[dict[str, Any]] = []
-    failures: list[dict[str, Any]] = []
-    for (method, fold, task), outcome in zip(tasks, outcomes, strict=True):
-        where = {"data_set": task.data.name, "method": method.name, "fold": fold}
-        if isinstance(outcome, Failure):
-            failures.append({**where, "error": outcome.reason})
+def _records(task: FoldTask, outcome: Outcome) -> Iterator[dict[str, Any]]:
+    """Yield what a fold has shown of each way to decide."""
+    for way, numbers in outcome.items():
+        cost = numbers["cost"]
+        assert cost is not None  # which every fold has
+        yield {
+            "data_set": task.data.name,
+            "method": task.method + (AFTERWARDS if way == EXPECTED else ""),
+            "fold": task.fold,
+            "error": numbers["error"],
+            "cost": cost,
+            "relative_cost": cost / (task.data.constant_cost or 1.0),
+            "log_loss": numbers["log_loss"],
+            "fit_seconds": numbers["fit_seconds"],
+            "predict_seconds": numbers["predict_seconds"],
+            "n_train": len(task.train),
+            "n_test": len(task.test),
+        }
+
+
+# -- one fold ----------------------------------------------------------------------------------------------------------
+def run_fold(task: FoldTask) -> Outcome | Failure:
+    """Fit, judge, and keep what was measured; what goes wrong is told and not raised."""
+    try:
+        outcome = judged_fold(task)
+    except Exception as error:  # of any estimator, which may raise what it likes
+        return Failure(f"{type(error).__name__}: {error}", traceback.format_exc())
+    if task.place is not None:
+        write_fold(task.place, task.key, task.settings, outcome)
+    return outcome
+
+
+def judged_fold(task: FoldTask) -> Outcome:
+    """Return error, mean cost, log-loss and times of a fit, for each way to decide."""
+    from threadpoolctl import threadpool_limits
+
+    from minrisk.metrics import expected_cost
+
+    data = task.data
+    X, y = some_rows(data.X, task.train), data.y[task.train]
+    X_test, y_test = some_rows(data.X, task.test), data.y[task.test]
+    outcome: Outcome = {}
+    with threadpool_limits(task.threads):
+        _rehearse(task, X, y, X_test)
+        start = time.perf_counter()
+        model = task.estimator.fit(X, y)
+        fit_seconds = time.perf_counter() - start
+        model = task.estimator if model is None else model
+        loss = log_loss(model, X_test, y_test) if hasattr(model, "predict_proba") else None
+        for way, (decided, seconds) in _decisions(task, model, X_test):
+            outcome[way] = {
+                "error": float(np.mean([a != b for a, b in zip(y_test.tolist(), decided.tolist(), strict=True)])),
+                "cost": float(expected_cost(y_test, decided, data.cost)),
+                "log_loss": loss,
+                "fit_seconds": fit_seconds,
+                "predict_seconds": seconds,
+            }
+    return outcome
+
+
+def _decisions(task: FoldTask, model: Any, X: Any) -> Iterator[tuple[str, tuple[Labels, float]]]:
+    """Yield decisions about rows and the seconds that they took, by the way to decide; without one that cannot be."""
+    for way in task.ways:
+        if way == EXPECTED and not hasattr(model, "predict_proba"):
             continue
-        assert outcome is not None
-        for way, numbers in outcome.items():
-            cost, unit = numbers["cost"], task.data.constant_cost or 1.0
-            assert cost is not None  # which every fold has
-            records.append(
-                {
-                    **where,
-                    "method": method.name + (AFTERWARDS if way == EXPECTED else ""),
-                    "error": numbers["error"],
-                    "cost": cost,
-                    "relative_cost": cost / unit,
-                    "log_loss": numbers["log_loss"],
-                    "fit_seconds": numbers["fit_seconds"],
-                    "predict_seconds": numbers["predict_seconds"],
-                    "n_train": len(task.train),
-                    "n_test": len(task.test),
-                }
-            )
-    there = {record["method"] for record in records}
-    names = chain.from_iterable((method.name, method.name + AFTERWARDS) for method in chosen)
-    sizes = {each.name: len(folds[each.name]) for each in data}
-    return Comparison(records, [name for name in names if name in there], sizes, failures)
+        start = time.perf_counter()
+        if way == OWN:
+            decided = np.asarray(model.predict(X)).reshape(-1)  # CatBoost answers in a column
+        else:
+            decided = least_expected(model, X, task.data.cost, np.unique(task.data.y))
+        yield way, (decided, time.perf_counter() - start)
+
+
+def least_expected(model: Any, X: Any, cost: CostMatrix, classes: Labels) -> Labels:
+    """Return the decision of least expected cost by a model's probabilities, (n,); the first of several.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        With `predict_proba` for `classes_`, which may lack some of the classes.
+    X : array-like of n rows
+    cost : CostMatrix
+        Of all classes.
+    classes : ndarray of shape (K,)
+        All of them, sorted: decisions are given in their dtype, where that holds them.
+    """
+    from minrisk.costs.labels import label_array
+
+    assert cost.classes is not None
+    assert cost.decisions is not None
+    rows = match_labels(as_labels(model.classes_), cost.classes)
+    if -1 in rows:
+        raise ValueError(f"classes_ holds {model.classes_[rows.index(-1)]!r}, which y does not.")
+    P = np.asarray(model.predict_proba(X), dtype=np.float64)
+    return np.asarray(label_array(cost.decisions, classes)[(P @ cost.values[rows]).argmin(axis=1)])
+
+
+def log_loss(model: Any, X: Any, y: Labels) -> float:
+    """Return the mean -log of the probability of the true class, which is taken to be 2^-52 at least.
+
+    A class that no training row had has the probability 0. Rows are divided by their sums, which should be 1.
+    """
+    P: FloatArray = np.asarray(model.predict_proba(X), dtype=np.float64)
+    classes, codes = np.unique(y, return_inverse=True)
+    column = np.array(match_labels(as_labels(classes), as_labels(model.classes_)))[codes]
+    true = np.where(column >= 0, P[np.arange(len(y)), np.maximum(column, 0)], 0.0)
+    return float(-np.log(np.maximum(true / P.sum(axis=1), np.finfo(np.float64).eps)).mean())
+
+
+def _rehearse(task: FoldTask, X: Any, y: Labels, X_test: Any) -> None:
+    """Fit briefly, not timed, in each process: compiled code is then loaded, and what is made on first use is there."""
+    from sklearn.base import clone
+
+    what = key_of({"data": task.data.name, "method": task.settings["method"]})
+    if what in _rehearsed or "n_estimators" not in task.estimator.get_params(deep=False):
+        return
+    _rehearsed.add(what)
+    with suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        short = clone(task.estimator).set_params(n_estimators=REHEARSAL_ROUNDS)
+        short.fit(X, y)
+        short.predict(X_test)
+        if hasattr(short, "predict_proba"):
+            short.predict_proba(X_test)

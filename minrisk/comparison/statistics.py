@@ -137,7 +137,7 @@ class SignedRankTest(NamedTuple):
 
 
 def checked_values(values: Any) -> FloatArray:
-    """A table of contests by methods as float64, values that differ by rounding made equal.
+    """Return a table of contests by methods as float64, values that differ by rounding made equal.
 
     Raises
     ------
@@ -407,7 +407,7 @@ def signed_rank(first: Any, second: Any) -> tuple[float, float]:
 
 
 def _exact(ranks: FloatArray, least: float) -> float:
-    """Probability that either sum of ranks, of fair random signs, is so small: the sums are counted, in halves."""
+    """Return the probability that either sum of ranks is so small by chance: sums are counted, in halves."""
     doubled = np.round(2.0 * ranks).astype(np.int64)  # mean ranks are whole or halves
     chances = np.zeros(int(doubled.sum()) + 1)
     chances[0] = 1.0

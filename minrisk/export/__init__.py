@@ -5,9 +5,8 @@ Each format has a library of its own, which is imported when a model is exported
 """
 
 from minrisk.export.json_text import to_json
-from minrisk.export.linear_features import LinearFeatures, linear_features
-from minrisk.export.onnx_model import to_onnx
-from minrisk.export.skl2onnx_converter import register_skl2onnx
+from minrisk.export.onnx_model import register_skl2onnx, to_onnx
+from minrisk.export.parts import LinearFeatures, linear_features
 from minrisk.export.treelite_model import to_treelite
 
 __all__ = ["LinearFeatures", "linear_features", "register_skl2onnx", "to_json", "to_onnx", "to_treelite"]

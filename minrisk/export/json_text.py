@@ -12,8 +12,7 @@ import numpy as np
 import minrisk
 from minrisk._typing import FloatArray, Labels
 from minrisk.data.categories import Categories
-from minrisk.export.parts import ModelParts, parts_of
-from minrisk.export.treelite_model import finite
+from minrisk.export.parts import ModelParts, finite, parts_of
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.similarities import PackedSimilarities
 from minrisk.model.trees import PackedTrees
@@ -86,13 +85,13 @@ def to_json(model: Any, cost: Any = None) -> str:
 
 
 def _labels(labels: Labels) -> list[Any]:
-    """Labels as JSON has them; dates as texts of ISO 8601."""
+    """Return labels as JSON has them; dates as texts of ISO 8601."""
     values = [label.item() if isinstance(label, (np.number, np.bool_, np.str_)) else label for label in labels]
     return [value if isinstance(value, (bool, int, float, str)) else str(value) for value in values]
 
 
 def _input(categories: Categories, n_numbers: int, names: list[str] | None) -> dict[str, Any]:
-    """What a row holds, and how it becomes the numbers that trees split."""
+    """Return what a row holds, and how it becomes the numbers that trees split."""
     columns = [
         {"column": one.position, "values": _labels(np.array(one.values, dtype=object)), "added": one.table.tolist()}
         for one in categories.columns
@@ -103,7 +102,7 @@ def _input(categories: Categories, n_numbers: int, names: list[str] | None) -> d
 
 
 def _scores(parts: ModelParts) -> dict[str, Any]:
-    """The additive model."""
+    """Return the additive model."""
     model: AdditiveModel = parts.model
     packed, vectors, found = model.packed, np.asarray(model.vectors), {"intercept": parts.origin.tolist()}
     if model.projection is not None:
@@ -126,7 +125,7 @@ def _scores(parts: ModelParts) -> dict[str, Any]:
 
 
 def _trees(packed: PackedTrees, vectors: FloatArray) -> Iterator[dict[str, Any]]:
-    """Each tree, an entry for each of its nodes; leaves have no feature and no threshold."""
+    """Yield each tree, an entry for each of its nodes; leaves have no feature and no threshold."""
     leaf, left = packed.is_leaf, packed.left.astype(np.int64)
     feature, threshold = packed.of_nodes("feature"), finite(packed.of_nodes("threshold"))
     for t in range(len(packed)):
@@ -151,7 +150,7 @@ def _trees(packed: PackedTrees, vectors: FloatArray) -> Iterator[dict[str, Any]]
 
 
 def _similarities(packed: PackedSimilarities, vectors: FloatArray) -> dict[str, Any]:
-    """Learners that compare distances to training points."""
+    """Return learners that compare distances to training points."""
     found = {name: getattr(packed, name).tolist() for name in ("center", "scale", "fill", "anchors", "span", "real")}
     for name in ("near", "far"):
         found[name] = [None if at < 0 else at for at in getattr(packed, name).tolist()]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from minrisk._kernels._dtypes import FAR
 from minrisk._typing import FloatArray, Labels
 from minrisk._utils import packages
 from minrisk.costs import CostMatrix, as_cost
@@ -59,16 +59,16 @@ class ModelParts:
 
     @property
     def by_costs(self) -> bool:
-        """Whether expected costs decide, and not the largest score."""
+        """True if expected costs decide, and not the largest score."""
         return self.cost is not None or self.regression is not None
 
     @property
     def origin(self) -> FloatArray:
-        """What trees are added to: the intercept, rounded as the model rounds it so that all sums are exact."""
+        """Intercept, rounded as the model rounds it so that all sums are exact."""
         return self.model._origin
 
     def refused(self, what: str, instead: str) -> ValueError:
-        """The error that says what a format cannot hold, and what to do instead."""
+        """Return the error that says what a format cannot hold, and what to do instead."""
         return ValueError(f"This {self.name} cannot be exported: {what}. {instead}")
 
 
@@ -109,20 +109,13 @@ def parts_of(estimator: Any, cost: Any = None, what: str = "export") -> ModelPar
         if regression is None:
             assert estimator.cost_ is not None
             table = stated_costs(estimator.cost_)
-    return ModelParts(
-        type(estimator).__name__,
-        model,
-        estimator._categories,
-        None if names is None else [str(n) for n in names],
-        estimator.classes_,
-        decisions,
-        None if table is None else np.asarray(table),
-        regression,
-    )
+    names = None if names is None else [str(name) for name in names]
+    of_labels = estimator.classes_, decisions, table, regression
+    return ModelParts(type(estimator).__name__, model, estimator._categories, names, *of_labels)
 
 
 def stated_costs(matrix: CostMatrix) -> FloatArray:
-    """Avoidable costs, (K, D), in the unit that they were stated in; of huge and tiny ones in that of `avoidable`.
+    """Return avoidable costs, (K, D), in the unit that they are stated in; huge and tiny ones in that of `avoidable`.
 
     These are `CostMatrix.avoidable` times a power of two, so they lead to the same decisions, to the last bit.
     """
@@ -176,7 +169,7 @@ class LeafTrees:
 
 
 def leaf_trees(packed: PackedTrees, vectors: FloatArray) -> LeafTrees:
-    """Trees of a model, without those of a single leaf that adds zeros; at least one tree.
+    """Return trees of a model, without those of a single leaf that adds zeros; at least one tree.
 
     Parameters
     ----------
@@ -206,7 +199,7 @@ def leaf_trees(packed: PackedTrees, vectors: FloatArray) -> LeafTrees:
 
 
 def trees_of(parts: ModelParts) -> LeafTrees:
-    """The trees of a model.
+    """Return the trees of a model.
 
     Raises
     ------
@@ -234,8 +227,98 @@ def library(name: str, extra: str) -> Any:
     return packages.library(name, extra, "This export needs")
 
 
-def described(labels: Labels, to_text: Callable[[Any], Any] = str) -> list[Any]:
-    """Labels as Python's values: numbers and truth values as they are, all else as texts."""
-    values = np.asarray(labels).tolist()
-    plain = all(isinstance(value, (bool, int)) for value in values) or all(isinstance(v, float) for v in values)
-    return values if plain else [to_text(value) for value in np.asarray(labels)]
+def finite(thresholds: FloatArray) -> FloatArray:
+    """Return thresholds that split all finite numbers as these do; neither C nor JSON has a number for infinity."""
+    largest = np.finfo(np.float64).max
+    return np.clip(thresholds, -largest, largest)
+
+
+class LinearFeatures(NamedTuple):
+    """Function that puts the linear features of a model behind the columns of X, in plain NumPy.
+
+    The linear features are ``(x - center) @ weights``, which trees split beside the columns of X.
+    `linear_features` returns it; call it with X of shape (n, d), and it returns an array of shape (n, d + m).
+
+    Parameters
+    ----------
+    center : ndarray of shape (d,)
+        What is taken off each column of X.
+    weights : ndarray of shape (d, m)
+        Weights of the columns in each linear feature; m is 0 if a model has none.
+
+    Notes
+    -----
+    Each linear feature is a float64 sum, one column after another, rounded to float32. A missing value adds nothing.
+    So the values are those that the trees were fitted to, whichever rows stand beside a row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minrisk.export import LinearFeatures
+    >>> features = LinearFeatures(center=np.zeros(2), weights=np.array([[1.0], [-1.0]]))
+    >>> features([[3.0, 1.0]])
+    array([[3., 1., 2.]])
+    """
+
+    center: FloatArray
+    weights: FloatArray
+
+    def __call__(self, X: Any) -> FloatArray:
+        """Return X with its linear features behind it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Numbers; NaN is missing.
+
+        Returns
+        -------
+        ndarray of shape (n, d + m)
+            The columns of X, and the linear features behind them.
+        """
+        X = np.asarray(X, dtype=np.float64)
+        sums = np.zeros((len(X), self.weights.shape[1]))
+        for x, center, weights in zip(X.T, self.center, self.weights, strict=True):
+            apart = np.clip(x - center, -FAR, FAR)
+            sums += np.where(np.isnan(apart), 0.0, apart)[:, None] * weights
+        return np.hstack([X, sums.astype(np.float32)])
+
+
+def linear_features(model: Any) -> LinearFeatures:
+    """Return what a runtime of trees needs beside the columns of X.
+
+    Members of `MinRiskClassifier` of the kind "random" split linear combinations of the features.
+    Formats that hold trees only take these as further columns behind those of X, which the returned function makes.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier of minrisk.
+
+    Returns
+    -------
+    LinearFeatures
+        A function of X. If the model has no linear features, it returns X as float64.
+
+    Raises
+    ------
+    TypeError
+        If the model is no estimator of this package.
+    NotFittedError
+        If it is not fitted.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minrisk import MinRiskClassifier
+    >>> from minrisk.export import linear_features
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MinRiskClassifier(pool=False, n_estimators=5, random_state=0).fit(X, y)
+    >>> linear_features(model)(X).shape
+    (150, 4)
+    """
+    parts = parts_of(model, what="linear_features")
+    linear, d = parts.model.projection, parts.model.n_features
+    if linear is None:
+        return LinearFeatures(np.zeros(d), np.zeros((d, 0)))
+    return LinearFeatures(linear.center, linear.weights)

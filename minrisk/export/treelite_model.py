@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from minrisk._typing import FloatArray
 from minrisk.estimator.parameters import Flag, check_parameters
-from minrisk.export.parts import LeafTrees, ModelParts, check_numbers_only, library, parts_of, trees_of
+from minrisk.export.parts import LeafTrees, ModelParts, check_numbers_only, finite, library, parts_of, trees_of
 
 # link -> what Treelite does with the scores, and the factor that these have beside 1 / temperature
 POSTPROCESSORS = {
@@ -32,7 +30,7 @@ def to_treelite(model: Any, *, linear_features: bool = False) -> Any:
     model : estimator
         A fitted classifier of minrisk, with trees.
     linear_features : bool, default=False
-        Whether the caller puts the linear features behind the columns of X, by `minrisk.export.linear_features`.
+        Whether the caller puts the linear features behind the columns of X, by `minrisk.export.parts`.
         False refuses a model that has some.
 
     Returns
@@ -100,9 +98,25 @@ def to_treelite(model: Any, *, linear_features: bool = False) -> Any:
     trees, additive = trees_of(parts), parts.model
     postprocessor, slope = POSTPROCESSORS[additive.link]
     factor = 1.0 if slope is None else slope / additive.temperature
-    linear = additive.projection
-    n_columns = additive.n_features + (0 if linear is None else linear.n_columns)
-    builder = _builder(n_columns, len(trees), parts.origin * factor, postprocessor)
+    linear, base = additive.projection, parts.origin * factor
+    make = library("treelite.model_builder", "treelite")
+    builder = make.ModelBuilder(
+        threshold_type="float64",
+        leaf_output_type="float64",
+        metadata=make.Metadata(
+            num_feature=additive.n_features + (0 if linear is None else linear.n_columns),
+            task_type="kMultiClf",
+            average_tree_output=False,
+            num_target=1,
+            num_class=[len(base)],
+            leaf_vector_shape=(1, len(base)),
+        ),
+        tree_annotation=make.TreeAnnotation(
+            num_tree=len(trees), target_id=[0] * len(trees), class_id=[-1] * len(trees)
+        ),
+        postprocessor=make.PostProcessorFunc(name=postprocessor),
+        base_scores=base.tolist(),
+    )
     _add_trees(builder, trees, trees.vectors * factor)
     return builder.commit()
 
@@ -129,32 +143,6 @@ def _check_trees_only(parts: ModelParts, linear_features: bool) -> None:
         )
     if len(parts.model.intercept) < 2:
         raise parts.refused("it has one score, and a multi-class model has two or more", "Use to_onnx or to_json.")
-
-
-def _builder(n_columns: int, n_trees: int, base: FloatArray, postprocessor: str) -> Any:
-    """What builds a Treelite model of so many trees."""
-    make = library("treelite.model_builder", "treelite")
-    return make.ModelBuilder(
-        threshold_type="float64",
-        leaf_output_type="float64",
-        metadata=make.Metadata(
-            num_feature=n_columns,
-            task_type="kMultiClf",
-            average_tree_output=False,
-            num_target=1,
-            num_class=[len(base)],
-            leaf_vector_shape=(1, len(base)),
-        ),
-        tree_annotation=make.TreeAnnotation(num_tree=n_trees, target_id=[0] * n_trees, class_id=[-1] * n_trees),
-        postprocessor=make.PostProcessorFunc(name=postprocessor),
-        base_scores=base.tolist(),
-    )
-
-
-def finite(thresholds: FloatArray) -> FloatArray:
-    """Thresholds that split all finite numbers as these do; neither C nor JSON has a number for infinity."""
-    largest = np.finfo(np.float64).max
-    return np.clip(thresholds, -largest, largest)
 
 
 def _add_trees(builder: Any, trees: LeafTrees, vectors: FloatArray) -> None:

@@ -6,8 +6,15 @@ Pictures need matplotlib: ``pip install 'minrisk[plots]'``; those of SHAP values
 from minrisk.inspection.explanation import explain
 from minrisk.inspection.plotting import CostConfusionDisplay, CriticalDifferenceDisplay, RiskCurveDisplay
 from minrisk.inspection.report_page import report
-from minrisk.inspection.shap_export import to_shap, wide_columns
-from minrisk.inspection.shap_values import CostImportances, ShapExplainer, ShapValues, cost_importances, shap_values
+from minrisk.inspection.shap_values import (
+    CostImportances,
+    ShapExplainer,
+    ShapValues,
+    cost_importances,
+    shap_values,
+    to_shap,
+    wide_columns,
+)
 from minrisk.inspection.tree_frame import to_frame
 from minrisk.inspection.why_decision import why
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk._typing import IntArray
 from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
 from minrisk.estimator.fitted import check_fitted, kind_text
 from minrisk.estimator.parameters import Number, check_parameters
-from minrisk.inspection.why_columns import rows_here
+from minrisk.inspection.columns import rows_here
 from minrisk.model.similarities import PackedSimilarities
 
 N_REASONS = {"n_reasons": Number(int, 0, optional=True)}
@@ -117,31 +115,23 @@ def explain(estimator: LocalizedSimilaritiesClassifier, X: Any, n_reasons: int |
     X = estimator._check_X(rows_here(estimator, X))
     scores, packed = estimator.model_.scores(X), estimator.model_.packed
     if not isinstance(packed, PackedSimilarities):  # no round counts: a constant decides
-        leads = [_lead(estimator, row) for row in scores]
-        return [Explanation(*lead, constant=lead[-1], reasons=[]) for lead in leads]
+        return [_explained(estimator, None, row, row[:0], n_reasons) for row in scores]
     responses = packed.responses(X)
     return [_explained(estimator, packed, *row, n_reasons) for row in zip(scores, responses, strict=True)]
 
 
-def _lead(estimator: LocalizedSimilaritiesClassifier, scores: np.ndarray) -> tuple[Any, Any, float]:
-    """The decision, its rival, and by how much the one is ahead."""
-    first, second = _two_largest(scores)
-    return estimator.decisions_[first], estimator.decisions_[second], float(scores[first] - scores[second])
-
-
-def _two_largest(scores: np.ndarray) -> IntArray:
-    return np.argsort(-scores, kind="stable")[:2]
-
-
 def _explained(
     estimator: LocalizedSimilaritiesClassifier,
-    packed: PackedSimilarities,
+    packed: PackedSimilarities | None,
     scores: np.ndarray,
     responses: np.ndarray,
     n_reasons: int | None,
 ) -> Explanation:
-    """The explanation of one row from its scores (D,) and the learners' answers (T,)."""
-    first, second = _two_largest(scores)
+    """Explain one row by its scores (D,) and the learners' answers (T,)."""
+    first, second = np.argsort(-scores, kind="stable")[:2]
+    lead = estimator.decisions_[first], estimator.decisions_[second], float(scores[first] - scores[second])
+    if packed is None:
+        return Explanation(*lead, constant=lead[-1], reasons=[])
     model = estimator.model_
     vectors = np.asarray(model.vectors)
     weights = responses * (vectors[:, first] - vectors[:, second])
@@ -150,10 +140,9 @@ def _explained(
     for near, far, weight in zip(packed.near.tolist(), packed.far.tolist(), weights.tolist(), strict=True):
         if near >= 0:
             total[near, far] = total.get((near, far), 0.0) + weight
-    ordered: Sequence[tuple[tuple[int, int], float]] = sorted(total.items(), key=lambda item: -abs(item[1]))
     row = packed.anchor_row
     reasons = [
         Reason(int(row[near]), None if far < 0 else int(row[far]), weight)
-        for (near, far), weight in ordered[:n_reasons]
+        for (near, far), weight in sorted(total.items(), key=lambda item: -abs(item[1]))[:n_reasons]
     ]
-    return Explanation(*_lead(estimator, scores), constant, reasons)
+    return Explanation(*lead, constant, reasons)

@@ -1,4 +1,4 @@
-"""Exact SHAP values of a model's scores, of the columns that users know."""
+"""Exact SHAP values of a model's scores: of trees, of Gaussian kernels and of linear features."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from typing import Any
 import numpy as np
 
 from minrisk._kernels import smooth_shap
+from minrisk._kernels import tree_shap as kernels
 from minrisk._kernels._dtypes import FAR
 from minrisk._memory import points, read_only
-from minrisk._typing import FloatArray, IntArray
+from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
 from minrisk.data.sparse_rows import block_height
 from minrisk.estimator import BoostedClassifier
 from minrisk.estimator.fitted import check_fitted
-from minrisk.inspection.shap_trees import SIDE_BY_SIDE, TreeNodes, TreePaths, TreeShapley, gauss_legendre
-from minrisk.inspection.why_columns import rows_here
+from minrisk.inspection.columns import rows_here
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.projection import Projection, SmoothScores
 from minrisk.model.trees import PackedTrees
 
+TREES_TOGETHER = 64  # whose nodes one thread counts the background's rows in
+SIDE_BY_SIDE = 128  # rows that a kernel explains side by side: a pass through them takes longer than to begin it
 CONVERTED_ROWS = 4096  # rows of the background that are looked at together
 EXPLAINED = "sums of trees whose leaves answer a constant"
 NO_BACKGROUND = (
@@ -29,8 +31,153 @@ NO_BACKGROUND = (
 )
 
 
+def gauss_legendre(most: int) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return rules of 0, 1, ... `most` points on [0, 1]: where each begins, all points, all weights."""
+    rules = [np.polynomial.legendre.leggauss(n) for n in range(1, most + 1)]
+    first = np.concatenate([[0, 0], np.cumsum(np.arange(1, most + 1))]).astype(np.int64)
+    point, weight = (np.concatenate([np.empty(0), *(rule[part] for rule in rules)]) for part in (0, 1))
+    return read_only(first), read_only((point + 1.0) / 2.0), read_only(weight / 2.0)
+
+
+class TreeNodes:
+    """Nodes of trees with thresholds by their place among all of their feature's.
+
+    Parameters
+    ----------
+    packed : PackedTrees
+    n_features : int
+        All features of the trees are below it.
+
+    Attributes
+    ----------
+    left : ndarray of int32, (n_nodes,)
+        The left child, counted from the first node of all.
+    thresholds : list of ndarray
+        Of each feature, ascending.
+    arrays : tuple of ndarray
+        Feature, cut, left child and first node of each tree, as kernels take them: a row goes right where its code of
+        the feature is above the cut.
+    """
+
+    def __init__(self, packed: PackedTrees, n_features: int) -> None:
+        feature, threshold = packed.of_nodes("feature"), packed.of_nodes("threshold")
+        cut, self.thresholds = np.zeros(len(feature), dtype=np.int32), [np.empty(0)] * n_features
+        places = np.flatnonzero(~packed.is_leaf)
+        order = places[np.argsort(feature[places], kind="stable")]
+        bounds = np.searchsorted(feature[order], np.arange(n_features + 1))
+        for j in range(n_features):
+            nodes = order[bounds[j] : bounds[j + 1]]
+            self.thresholds[j], cut[nodes] = np.unique(threshold[nodes], return_inverse=True)
+        self.left = packed.counted("left")
+        arrays = feature.astype(np.int32), cut, self.left, packed.offsets
+        self.arrays = tuple(read_only(array) for array in arrays)
+        self._n_trees = len(packed)
+
+    def codes(self, X: FloatArray) -> Int32Array:
+        """Return how many thresholds of each feature are below the value, (n, d); 0 where it is missing."""
+        codes = np.empty(X.shape, dtype=np.int32)
+        for j, thresholds in enumerate(self.thresholds):
+            codes[:, j] = np.searchsorted(thresholds, X[:, j], side="left")
+        codes[np.isnan(X)] = 0
+        return codes
+
+    def counts(self, X: FloatArray, workers: Workers) -> IntArray:
+        """Return how many of these rows come to each node, (n_nodes,)."""
+        count, codes = np.zeros(len(self.left), dtype=np.int64), read_only(self.codes(X))
+
+        def add(first: int) -> None:
+            kernels.count_rows(codes, *self.arrays, first, min(first + TREES_TOGETHER, self._n_trees), count)
+
+        workers.map(add, range(0, self._n_trees, TREES_TOGETHER))
+        return count
+
+
+class TreeShapley:
+    """Shapley values of the scores of trees without lines at their leaves.
+
+    Parameters
+    ----------
+    packed : PackedTrees
+    nodes : TreeNodes
+    vectors : ndarray of shape (n_vectors, D)
+    count : ndarray of int64, (n_nodes,)
+        Rows of the background that come to each node.
+
+    Attributes
+    ----------
+    paths : tuple of ndarray
+        Where the entries of each leaf begin, and the entries, which are the features on its path: codes of the feature
+        from `lowest` to `highest` meet the path's conditions on it, and `share` is that of the background's rows that
+        do, at the splits where these conditions stand.
+    vectors : ndarray of shape (n_leaves, D)
+        Responses times vectors.
+    base : ndarray of shape (D,)
+        What the trees answer where no feature is known.
+    """
+
+    def __init__(self, packed: PackedTrees, nodes: TreeNodes, vectors: FloatArray, count: IntArray) -> None:
+        is_leaf, n_trees, self.n_features = packed.is_leaf, len(packed), len(nodes.thresholds)
+        self.vectors = vectors[packed.counted("vector")[is_leaf]]
+        if packed.value is not None:
+            self.vectors *= packed.value[is_leaf, None]
+        tree_leaves = np.concatenate([[0], np.cumsum(is_leaf)])[packed.offsets].astype(np.int64)
+        first, size = np.empty(len(self.vectors) + 1, dtype=np.int64), 0
+        for _ in range(2):  # they are counted first
+            feature, lowest, highest = (np.empty(size, dtype=np.int32) for _ in range(3))
+            share = np.empty(size)
+            size = kernels.merge_paths(*nodes.arrays, read_only(count), first, feature, lowest, highest, share)
+        self.paths = tuple(read_only(array) for array in (first, feature, lowest, highest, share))
+
+        reached, sizes = np.ones(len(self.vectors)), np.diff(first)
+        some = np.flatnonzero(sizes)
+        if len(some):
+            reached[some] = np.multiply.reduceat(share, first[some])
+        self.base = np.asarray((reached[:, None] * self.vectors).sum(axis=0))
+
+        # entries of one tree and feature form a group, whose leaves' vectors are summed together
+        entries_before = first[tree_leaves]
+        leaf = np.repeat(np.arange(len(sizes), dtype=np.int64), sizes)
+        key = np.repeat(np.arange(n_trees), np.diff(entries_before)) * self.n_features + feature
+        order = np.argsort(key, kind="stable")
+        found, first_place = np.unique(key[order], return_index=True)
+        bounds = np.searchsorted(found, np.arange(n_trees + 1) * self.n_features)
+        groups = np.append(first_place, len(order)), (found % self.n_features).astype(np.int32), order, leaf[order]
+        self._parts: tuple[Any, ...] = (
+            self.paths,
+            gauss_legendre(3 * ((int(sizes.max(initial=0)) + 5) // 6)),
+            tuple(map(read_only, groups)),
+            read_only(tree_leaves),
+            read_only(bounds),
+            int(np.diff(entries_before).max(initial=0)),
+            read_only(self.vectors),
+        )
+
+    def expected_scores(self, codes: Int32Array, known: np.ndarray) -> FloatArray:
+        """Return what the trees answer on average where some features are known, of rows (n, d): (n, D)."""
+        scores = np.zeros((len(codes), self.vectors.shape[1]))
+        rows = read_only(np.ascontiguousarray(codes.T))
+        kernels.expected_scores(rows, read_only(known), self.paths, read_only(self.vectors), scores)
+        return scores
+
+    def values(self, codes: Int32Array, direction: FloatArray | None = None) -> FloatArray:
+        """Return the values of few rows (n, d), `SIDE_BY_SIDE` are best; they depend on no other rows.
+
+        Parameters
+        ----------
+        codes : ndarray of int32, (n, d)
+        direction : ndarray of shape (n, D), optional
+            Weights of the scores: values of their weighted sum, (n, d, 1); without them of all scores, (n, d, D).
+        """
+        n_outputs = self.vectors.shape[1]
+        weights = np.empty((0, len(codes))) if direction is None else np.ascontiguousarray(direction.T)
+        values = np.zeros((self.n_features, n_outputs if direction is None else 1, len(codes)))
+        rows = read_only(np.ascontiguousarray(codes.T))
+        kernels.add_shapley_values(rows, *self._parts, read_only(weights), values)
+        return values.transpose(2, 0, 1)
+
+
 def why_no_values(estimator: BoostedClassifier) -> str | None:
-    """Why the scores of a fitted classifier have no exact SHAP values; None: they have."""
+    """Say why the scores of a fitted classifier have no exact SHAP values; None: they have."""
     model, name = estimator.model_, type(estimator).__name__
     packed: Any = model.packed
     if not isinstance(packed, PackedTrees):
@@ -44,7 +191,7 @@ def why_no_values(estimator: BoostedClassifier) -> str | None:
 
 
 def explained_model(estimator: Any, name: str) -> AdditiveModel:
-    """The model of an estimator whose scores have exact SHAP values.
+    """Return the model of an estimator whose scores have exact SHAP values.
 
     Raises
     ------
@@ -61,18 +208,18 @@ def explained_model(estimator: Any, name: str) -> AdditiveModel:
 
 
 def checked_rows(estimator: BoostedClassifier, X: Any, name: str = "X") -> Any:
-    """The numbers of rows that are here, as `predict` takes them; see `rows_here`."""
+    """Return the numbers of rows that are here, as `predict` takes them; see `rows_here`."""
     return estimator._check_X(rows_here(estimator, X, name))
 
 
 def with_linear_features(model: AdditiveModel, X: Any) -> FloatArray:
-    """Rows of numbers with the linear features beside them, (n, d + m)."""
+    """Return rows of numbers with the linear features beside them, (n, d + m)."""
     rows = points(X)
     return rows if model.projection is None else model.projection.extend(rows)
 
 
 def linear_shares(linear: Projection, X: FloatArray) -> FloatArray:
-    """Share of each feature in each linear feature of each row, (n, d, m): |w_j (x_j - c_j)|, scaled to sum to 1."""
+    """Return each feature's share in each linear feature, (n, d, m): |w_j (x_j - c_j)|, scaled to sum to 1."""
     apart = np.clip(X - linear.center, -FAR, FAR)
     size = np.abs(np.where(np.isnan(apart), 0.0, apart)[:, :, None] * linear.weights)
     total = size.sum(axis=1, keepdims=True)
@@ -95,37 +242,35 @@ class ScoreShapley:
     base : ndarray of shape (D,)
         Scores where no feature is known.
     used : ndarray of int
-        Columns of `with_linear_features` that trees split; the features of `paths`.
+        Columns of `with_linear_features` that trees split; the features of `trees`.
     """
 
     def __init__(self, estimator: BoostedClassifier, background: Any, workers: Workers) -> None:
         self.model, self._source = estimator.model_, estimator._categories.source
         self._n_columns = int(self._source.max()) + 1
         packed, self.used = self.model.packed.compact()
-        nodes = TreeNodes.of(packed, len(self.used))
-        count = np.zeros(len(nodes.left), dtype=np.int64)
+        self.nodes = TreeNodes(packed, len(self.used))
+        self.count = np.zeros(len(self.nodes.left), dtype=np.int64)
         height = block_height(background, CONVERTED_ROWS)
         for low in range(0, background.shape[0], height):
-            count += nodes.counts(self.codes_by(nodes, background[low : low + height]), workers)
-        self.count = count
-        self.paths = TreePaths.of(packed, nodes, np.asarray(self.model.vectors), count)
-        self.trees = TreeShapley(self.paths)
-        self.base = self.model.intercept + self.paths.base
+            self.count += self.nodes.counts(self._split(background[low : low + height]), workers)
+        self.trees = TreeShapley(packed, self.nodes, np.asarray(self.model.vectors), self.count)
+        self.base = self.model.intercept + self.trees.base
         self.smooth: SmoothShapley | None = None
         if self.model.smooth is not None:
             self.smooth = SmoothShapley(self.model.smooth, background)
             self.base = self.base + self.smooth.base
 
-    def codes_by(self, nodes: TreeNodes, X: Any) -> Any:
-        """Of rows of numbers, for the columns that trees split."""
-        return nodes.codes(with_linear_features(self.model, X)[:, self.used])
+    def _split(self, X: Any) -> FloatArray:
+        """Return the columns that trees split, of rows of numbers."""
+        return np.asarray(with_linear_features(self.model, X)[:, self.used])
 
-    def codes(self, X: Any) -> Any:
-        """Likewise."""
-        return self.codes_by(self.paths.nodes, X)
+    def codes(self, X: Any) -> Int32Array:
+        """Return codes of these columns."""
+        return self.nodes.codes(self._split(X))
 
     def values(self, X: Any, direction: FloatArray | None, workers: Workers) -> FloatArray:
-        """Of all scores, (n, d, D), or of their sum with weights `direction` (n, D): (n, d, 1)."""
+        """Return values of all scores, (n, d, D), or of their sum with weights `direction` (n, D): (n, d, 1)."""
         n, n_outputs = X.shape[0], 1 if direction is not None else len(self.base)
         out, height = np.empty((n, self._n_columns, n_outputs)), max(1, min(SIDE_BY_SIDE, -(-n // workers.n)))
 
@@ -145,7 +290,7 @@ class ScoreShapley:
         return out
 
     def pulled_back(self, values: FloatArray, columns: IntArray, X: FloatArray) -> FloatArray:
-        """Values of columns of `with_linear_features` as those of users' columns, (n, d, D)."""
+        """Return values of columns of `with_linear_features` as those of users' columns, (n, d, D)."""
         d = self.model.n_features
         own, found = columns < d, np.zeros((len(X), d, values.shape[2]))
         found[:, columns[own]] = values[:, own]
@@ -157,7 +302,7 @@ class ScoreShapley:
         return self.of_source(found)
 
     def of_source(self, values: FloatArray) -> FloatArray:
-        """Columns that were made of a column of categories, summed."""
+        """Return values with those of the columns summed that were made of one column of categories."""
         if len(self._source) == self._n_columns:
             return values
         summed = values[:, : self._n_columns].copy()
@@ -196,14 +341,14 @@ class SmoothShapley:
         return np.asarray((self.mean.prod(axis=0)[:, None] * self.smooth.vectors).sum(axis=0))
 
     def values(self, X: FloatArray) -> FloatArray:
-        """Of all scores, (n, d, D)."""
+        """Return values of all scores, (n, d, D)."""
         values = np.zeros((len(X), X.shape[1], self.smooth.vectors.shape[1]))
         rest = read_only(self.mean), *self._points, read_only(self.smooth.vectors)
         smooth_shap.add_smooth_shapley_values(points(X), *self._kernels, *rest, values)
         return values
 
     def expected_scores(self, X: FloatArray, known: np.ndarray) -> FloatArray:
-        """What the kernels answer where some features are known, (n, D)."""
+        """Return what the kernels answer where some features are known, (n, D)."""
         smooth, used = self.smooth, self.smooth.scale > 0.0
         z = (X[:, used] - smooth.center[used]) / smooth.scale[used]
         z[np.isnan(z)] = 0.0
@@ -213,7 +358,7 @@ class SmoothShapley:
 
 
 def sufficient_points(n_features: int) -> int:
-    """Points of Gauss and Legendre for products of so many factors.
+    """Return how many points of Gauss and Legendre do for products of so many factors.
 
     Half as many are exact. Of hundreds of features fewer do, to 10 digits and more: on [0, 1] a product of m linear
     factors that are positive there is close to a polynomial of a degree in proportion to sqrt(m) (Newman and Rivlin

@@ -1,7 +1,9 @@
-"""Exact SHAP values of scores, of log-odds and of the expected cost of a decision."""
+"""Exact SHAP values of scores, of log-odds and of the expected cost of a decision; trees as shap takes them."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Hashable
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -10,21 +12,36 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
-from minrisk._typing import FloatArray
+from minrisk._kernels import cost_lines, links
+from minrisk._memory import points, read_only
+from minrisk._typing import FloatArray, IntArray
 from minrisk._utils.packages import library
 from minrisk._workers import Workers, one_blas_thread
+from minrisk.costs.labels import as_labels, listed, match_labels
 from minrisk.data.frames import Frame
+from minrisk.data.label_cells import check_labels
 from minrisk.estimator import BoostedClassifier
+from minrisk.estimator.decisions import decision_costs
 from minrisk.estimator.fitted import names_of_columns
 from minrisk.estimator.inputs import one_fit
-from minrisk.estimator.parameters import Choice, Threads, check_parameters
-from minrisk.inspection.shap_coalitions import coalition_values
-from minrisk.inspection.shap_scores import NO_BACKGROUND, ScoreShapley, checked_rows, explained_model
-from minrisk.inspection.shap_targets import Target, expected_cost, log_odds
-from minrisk.inspection.why_columns import rows_here
+from minrisk.estimator.parameters import Choice, Flag, Threads, check_parameters
+from minrisk.inspection.columns import rows_here
+from minrisk.inspection.shap_scores import (
+    NO_BACKGROUND,
+    ScoreShapley,
+    checked_rows,
+    explained_model,
+    gauss_legendre,
+    with_linear_features,
+)
+from minrisk.model.links import LINK_KERNELS, expected_costs, log_probabilities
 
 OPTIONS = {"of": Choice(("scores", "log_odds", "cost")), "by": Choice(("line", "coalitions"))}
 USED = {"scores": (), "log_odds": ("decision", "against", "by"), "cost": ("decision", "cost", "by")}
+LINE_POINTS = 10  # of Gauss and Legendre on a panel: exact to float64 where log-odds change by 2
+MOST_PLAYERS = 12  # whose coalitions, 4096, are gone through
+GAMES_TOGETHER = 512  # whose games are in memory: 16 MB for the most players
+NO_ROWS = 1e-30  # weight of a node that no row comes to: shap divides by it
 
 
 @dataclass(frozen=True, eq=False)
@@ -416,6 +433,133 @@ def cost_importances(
     return CostImportances([found.feature_names[j] for j in order], size[order])
 
 
+def to_shap(model: BoostedClassifier, background: Any = None, *, linear: bool = False) -> dict[str, Any]:
+    """Return the trees of a model as ``shap.TreeExplainer`` takes them, with a vector of scores in each leaf.
+
+    `shap_values` gives the same numbers faster, and for more kinds of models.
+    This is for what else shap does with trees, such as interactions, or values against a background of rows.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier of minrisk, with trees whose leaves are constants, on columns of numbers.
+    background : array-like of shape (m, d), optional
+        Rows that say how often each way through a tree is taken, such as the training rows.
+        It must be given, because models keep no counts of rows.
+    linear : bool, default=False
+        Whether linear features, which members of `MinRiskClassifier` may split, are columns behind those of X.
+        The explainer is then given the rows of `wide_columns`.
+
+    Returns
+    -------
+    dict
+        "trees", arrays as shap has them, and "base_offset" of shape (D,).
+
+    Raises
+    ------
+    TypeError
+        If the model has what the dictionary cannot hold.
+    NotFittedError
+        If it is not fitted.
+    ValueError
+        If there is no background.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minrisk import REBELClassifier
+    >>> from minrisk.inspection import to_shap
+    >>> X, y = load_iris(return_X_y=True)
+    >>> trees = to_shap(REBELClassifier(n_estimators=3).fit(X, y), X)
+    >>> len(trees["trees"]), trees["trees"][0]["values"].shape[1]
+    (3, 3)
+    """
+    model = one_fit(model)
+    additive = explained_model(model, "to_shap")
+    check_parameters("to_shap", {"linear": linear}, {"linear": Flag()})
+    if background is None:
+        raise ValueError(NO_BACKGROUND)
+    if model._categories.columns:
+        raise TypeError(
+            f"to_shap holds trees on numbers, and column {model._categories.columns[0].name!r} holds categories: use "
+            "shap_values."
+        )
+    if additive.smooth is not None:
+        raise TypeError(
+            "to_shap holds trees, and this model has smooth members beside them: use shap_values, or fit with "
+            "pool=False."
+        )
+    if additive.projection is not None and not linear:
+        raise TypeError(
+            "to_shap holds trees on the columns of X, and this model has linear features beside them: use shap_values, "
+            "fit with pool=False, or set linear=True and explain the rows of wide_columns(model, X)."
+        )
+    with Workers(effective_n_jobs(model.n_jobs)) as workers:
+        shapley = ScoreShapley(model, checked_rows(model, background, "background"), workers)
+    packed, n_outputs = additive.packed, len(additive.intercept)
+    weight = _weights(shapley)
+    values = np.zeros((len(weight), n_outputs))
+    values[packed.is_leaf] = shapley.trees.vectors
+    feature, threshold = packed.of_nodes("feature"), packed.of_nodes("threshold")
+    trees = []
+    for low, high in zip(packed.offsets[:-1].tolist(), packed.offsets[1:].tolist(), strict=True):
+        nodes, leaf = slice(low, high), packed.is_leaf[low:high]
+        left = np.where(leaf, -1, packed.left[nodes].astype(np.int32)).astype(np.int32)
+        trees.append(
+            {
+                "children_left": left,
+                "children_right": np.where(leaf, -1, left + 1).astype(np.int32),
+                "children_default": left,
+                "features": np.where(leaf, -1, feature[nodes]).astype(np.int32),
+                "thresholds": np.where(leaf, -1.0, threshold[nodes]),
+                "values": values[nodes],
+                "node_sample_weight": weight[nodes],
+            }
+        )
+    return {
+        "trees": trees,
+        "base_offset": additive.intercept.copy(),
+        "internal_dtype": np.float64,
+        "input_dtype": np.float64,
+    }
+
+
+def wide_columns(model: BoostedClassifier, X: Any) -> FloatArray:
+    """Return the columns of X and the linear features behind them, which ``to_shap(model, linear=True)`` names.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier of minrisk.
+    X : array-like of shape (n, d)
+        The rows.
+
+    Returns
+    -------
+    ndarray of shape (n, d + m)
+        m is the number of linear features; it is 0 if the model has none.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from minrisk import REBELClassifier
+    >>> from minrisk.inspection import wide_columns
+    >>> X, y = load_iris(return_X_y=True)
+    >>> wide_columns(REBELClassifier(n_estimators=3).fit(X, y), X).shape  # it has no linear features
+    (150, 4)
+    """
+    model = one_fit(model)
+    return np.array(with_linear_features(explained_model(model, "wide_columns"), checked_rows(model, X)[:]))
+
+
+def _weights(shapley: ScoreShapley) -> FloatArray:
+    """Return the background's rows at each node; children of a node without any get half of a little."""
+    left, weight = shapley.nodes.left, np.maximum(shapley.count.astype(np.float64), NO_ROWS)
+    for node in np.flatnonzero((shapley.count == 0) & (left != np.arange(len(left)))):  # parents before their children
+        weight[left[node] : left[node] + 2] = weight[node] / 2.0
+    return weight
+
+
 def _check_used(of: str, **given: Any) -> None:
     """Refuse arguments that would do nothing."""
     for name, value in given.items():
@@ -426,7 +570,7 @@ def _check_used(of: str, **given: Any) -> None:
 def _along_line(
     shapley: ScoreShapley, X: Any, scores: FloatArray, target: Target, workers: Workers
 ) -> tuple[FloatArray, FloatArray]:
-    """Values (n, d) of a function of the scores, by its mean gradient on the way to them, and its base (n,)."""
+    """Return values (n, d) of a function of the scores, by its mean gradient on the way to them; and its base (n,)."""
     start = np.tile(shapley.base, (len(scores), 1))
     gradients = target.mean_gradients(shapley.base, scores)
     values = shapley.values(X, gradients, workers)[:, :, 0]
@@ -438,7 +582,7 @@ def _along_line(
 
 
 def _described(model: BoostedClassifier, X: Any) -> tuple[Any, list[str]]:
-    """Of `rows_here`: the rows as they were given, in the order of the model's columns, and names of these."""
+    """Return rows of `rows_here` as they were given, in the order of the model's columns, and names of these."""
     frame = Frame.of(model._arranged(X))
     data: Any
     if frame is None:
@@ -448,3 +592,228 @@ def _described(model: BoostedClassifier, X: Any) -> tuple[Any, list[str]]:
         with suppress(TypeError, ValueError):  # of words
             data = data.astype(np.float64)
     return data, names_of_columns(model)
+
+
+# -- what is explained beside scores ---------------------------------------------------------------------------------
+class LogOdds(NamedTuple):
+    """log p_a - log p_b, a function of the scores of all rows (n, D): (n,)."""
+
+    link: str
+    temperature: float
+    a: int
+    b: int
+
+    def __call__(self, scores: FloatArray) -> FloatArray:
+        log_p = log_probabilities(self.link, scores, self.temperature)
+        return np.asarray(log_p[:, self.a] - log_p[:, self.b])
+
+    def of_rows(self, part: slice) -> LogOdds:
+        """Return the same function, as it is for every row."""
+        return self
+
+    def mean_gradients(self, start: FloatArray, scores: FloatArray) -> FloatArray:
+        """Return the mean of the gradient over the straight line from `start` (D,) to each row's scores (n, D): (n, D).
+
+        It is a constant, or of a difference of log-sigmoids, each a function of one score.
+        """
+        kind, slope = LINK_KERNELS[self.link]
+        scale, found = slope / self.temperature, np.zeros(scores.shape)
+        for k, sign in ((self.a, 1.0), (self.b, -1.0)):
+            of_sigmoid = kind == links.SIGMOID
+            found[:, k] += sign * scale * (_mean_slopes(scale * start[k], scale * scores[:, k]) if of_sigmoid else 1.0)
+        return found
+
+
+def _mean_slopes(start: float, end: FloatArray) -> FloatArray:
+    """Return the mean of 1 - sigmoid between two numbers: (log sigmoid(end) - log sigmoid(start)) / (end - start)."""
+    low, high = np.minimum(start, end), np.maximum(start, end)
+    step = high - low
+    below = np.exp(-np.logaddexp(0.0, low))  # 1 - sigmoid(low)
+    far = np.logaddexp(0.0, -low) - np.logaddexp(0.0, -high)
+    rise = np.where(step > 1.0, far, -np.log1p(below * np.expm1(-np.minimum(step, 1.0))))  # near: no digits are lost
+    return np.asarray(np.where(step > 0.0, rise / np.where(step > 0.0, step, 1.0), below))
+
+
+class ExpectedCost(NamedTuple):
+    """sum_k p_k C_k of one decision for each row, a function of the scores of all rows (n, D): (n,)."""
+
+    link: str
+    temperature: float
+    costs: FloatArray  # (n, K) of the row's decision, by the true class
+
+    def __call__(self, scores: FloatArray) -> FloatArray:
+        return np.asarray(expected_costs(self.link, scores, self.temperature, self.costs[:, :, None])[:, 0])
+
+    def of_rows(self, part: slice) -> ExpectedCost:
+        """Return the same function of some of the rows."""
+        return self._replace(costs=self.costs[part])
+
+    def mean_gradients(self, start: FloatArray, scores: FloatArray) -> FloatArray:
+        """Return the same as for `LogOdds`, by quadrature; see `minrisk._kernels.cost_lines`."""
+        kind, slope = LINK_KERNELS[self.link]
+        first, point, weight = gauss_legendre(LINE_POINTS)
+        rule = point[first[LINE_POINTS] :], weight[first[LINE_POINTS] :]
+        rows, out = [points(part) for part in (scores, self.costs)], np.empty(scores.shape)
+        cost_lines.mean_gradients(kind, slope / self.temperature, read_only(start), *rows, *rule, out)
+        return out
+
+
+Target = LogOdds | ExpectedCost  # functions of scores, of which `mean_gradients` over straight lines are known
+
+
+def log_odds(estimator: BoostedClassifier, decision: Any, against: Any) -> LogOdds:
+    """Return the log-odds of two classes, by name; of two in all the second against the first by default.
+
+    Raises
+    ------
+    ValueError
+        If there is no such class, or the scores say nothing about probabilities.
+    """
+    link, classes = _link(estimator, "log_odds"), as_labels(estimator.classes_)
+    if decision is None and against is None and len(classes) == 2:
+        return LogOdds(link, estimator.model_.temperature, 1, 0)
+    if decision is None or against is None:
+        raise ValueError(
+            f"of='log_odds' compares two classes: give both, such as decision={classes[-1]!r}, against={classes[0]!r}."
+        )
+    a, b = (_place(label, classes, name) for label, name in ((decision, "decision"), (against, "against")))
+    return LogOdds(link, estimator.model_.temperature, a, b)
+
+
+def expected_cost(
+    estimator: BoostedClassifier, scores: FloatArray, decision: Any, cost: Any
+) -> tuple[ExpectedCost, np.ndarray]:
+    """Return the expected cost of a decision for all rows or for each, by default the least; and these decisions (n,).
+
+    Raises
+    ------
+    ValueError
+        If there is no such decision, or the scores say nothing about probabilities.
+    """
+    link, temperature = _link(estimator, "cost"), estimator.model_.temperature
+    costs, decisions = _stated_costs(estimator, cost, len(scores))
+    chosen: IntArray
+    if decision is None:
+        least = costs.min(axis=2, keepdims=True)  # which costs whatever is decided: the smaller numbers round less
+        chosen = expected_costs(link, scores, temperature, costs - least).argmin(axis=1)
+    else:
+        chosen = _places(decision, as_labels(decisions), len(scores))
+    every = np.broadcast_to(costs, (len(scores), *costs.shape[1:]))
+    of_chosen = np.take_along_axis(every, chosen[:, None, None], axis=2)[:, :, 0]
+    return ExpectedCost(link, temperature, of_chosen), np.asarray(decisions[chosen])
+
+
+def why_no_costs(estimator: BoostedClassifier) -> str | None:
+    """Say why neither log-odds nor expected costs are explained of a fitted classifier; None: they are."""
+    if estimator.model_.link in LINK_KERNELS:
+        return None
+    return f"the scores of this {type(estimator).__name__} say nothing about probabilities that has a gradient"
+
+
+def _link(estimator: BoostedClassifier, of: str) -> str:
+    if (reason := why_no_costs(estimator)) is not None:
+        raise ValueError(
+            f"of={of!r} needs probabilities, but {reason}: use of='scores', or MinRiskClassifier, whose default "
+            "surrogate estimates probabilities."
+        )
+    return str(estimator.model_.link)
+
+
+def _stated_costs(estimator: BoostedClassifier, cost: Any, n: int) -> tuple[FloatArray, np.ndarray]:
+    """Return costs as stated, (1, K, D), or (n, K, D) with a matrix for each row; and the decisions."""
+    if cost is None:
+        if estimator.cost_ is None:
+            raise ValueError(
+                "The fit had costs per row, which rows to be explained have not: give cost=, a matrix, or a matrix for "
+                "each row, (n, K, D)."
+            )
+        return np.asarray(estimator.cost_.values, dtype=np.float64)[None], estimator.decisions_
+    costs = decision_costs(estimator, cost, n)
+    return costs.values, costs.decisions
+
+
+def _places(decision: Any, labels: Any, n: int) -> IntArray:
+    """Return the numbers of a decision for all rows, or of one for each, (n,)."""
+    each = check_labels(decision, "decision", any_kind=True)
+    if not isinstance(each, np.ndarray) or each.ndim == 0:
+        one = each.item() if isinstance(each, np.ndarray) else each
+        return np.full(n, _place(one, labels, "decision"))
+    if each.shape != (n,):
+        raise ValueError(
+            f"decision must be one of {listed(labels)}, or one for each of the {n} rows of X, got shape {each.shape}."
+        )
+    given = list(each) if each.dtype.kind == "M" else each.tolist()  # dates as `as_labels` has them
+    place = {label: _place(label, labels, "decision") for label in dict.fromkeys(given)}
+    return np.array([place[label] for label in given], dtype=np.int64)
+
+
+def _place(label: Any, labels: Any, name: str) -> int:
+    """Return the number of a label."""
+    place = match_labels([label], labels)[0] if isinstance(label, Hashable) else -1
+    if place < 0:
+        raise ValueError(f"{name} must be one of {listed(labels)}, got {label!r}.")
+    return place
+
+
+# -- all coalitions ----------------------------------------------------------------------------------------------------
+def coalition_values(shapley: ScoreShapley, X: Any, target: Target) -> tuple[FloatArray, FloatArray]:
+    """Return Shapley values of the game v(S) = target(E[scores | the features of S]), and v of no feature.
+
+    Parameters
+    ----------
+    shapley : ScoreShapley
+    X : ndarray or SparseRows of shape (n, n_features)
+    target : Target
+
+    Returns
+    -------
+    values : ndarray of shape (n, d)
+    base : ndarray of shape (n,)
+
+    Raises
+    ------
+    ValueError
+        If there are too many features.
+    """
+    n_columns, linear = X.shape[1], shapley.model.projection
+    n_wide = n_columns + (0 if linear is None else linear.n_columns)
+    players = np.zeros(n_wide, dtype=np.bool_)
+    players[shapley.used[np.unique(shapley.trees.paths[1])]] = True
+    if shapley.smooth is not None:
+        players[:n_columns] |= shapley.smooth.smooth.scale > 0.0
+    who = np.flatnonzero(players)
+    F = len(who)
+    if F > MOST_PLAYERS:
+        raise ValueError(
+            f"by='coalitions' goes through all coalitions of at most {MOST_PLAYERS} features that the model uses, and "
+            f"this one uses {F}: leave by out, or fit with fewer columns (and pool=False, for no linear features)."
+        )
+    parts = []
+    for low in range(0, X.shape[0], GAMES_TOGETHER):
+        part = slice(low, low + GAMES_TOGETHER)
+        parts.append(_values_of_rows(shapley, points(X[part]), target.of_rows(part), who, n_wide))
+    values, base = zip(*parts, strict=True)
+    return np.concatenate(values), np.concatenate(base)
+
+
+def _values_of_rows(
+    shapley: ScoreShapley, rows: FloatArray, target: Target, who: IntArray, n_wide: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return values of few rows, by all coalitions of the features `who`."""
+    F = len(who)
+    codes, game = shapley.codes(rows), np.empty((1 << F, len(rows)))
+    for number in range(1 << F):
+        known = np.zeros(n_wide, dtype=np.bool_)
+        known[who] = (number >> np.arange(F)) & 1
+        scores = shapley.model.intercept + shapley.trees.expected_scores(codes, known[shapley.used])
+        if shapley.smooth is not None:
+            scores = scores + shapley.smooth.expected_scores(rows, known[: rows.shape[1]])
+        game[number] = target(scores)
+    numbers = np.arange(1 << F)
+    size = ((numbers[:, None] >> np.arange(F)) & 1).sum(axis=1)
+    weight = np.array([math.factorial(s) * math.factorial(F - s - 1) / math.factorial(F) for s in range(F)])
+    values = np.zeros((len(rows), F))
+    for i in range(F):
+        without = numbers[(numbers >> i) & 1 == 0]
+        values[:, i] = weight[size[without]] @ (game[without | (1 << i)] - game[without])
+    return shapley.pulled_back(values[:, :, None], who, rows)[:, :, 0], game[0].copy()  # not all games

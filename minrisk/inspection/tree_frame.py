@@ -13,9 +13,9 @@ from minrisk._workers import Workers
 from minrisk.costs.labels import label_text
 from minrisk.data.sparse_rows import block_height
 from minrisk.estimator.fitted import check_fitted
-from minrisk.inspection.shap_trees import TreeNodes
-from minrisk.inspection.why_columns import codes_of_rows, names_of_features, rows_here
-from minrisk.inspection.why_rows import wide_rows
+from minrisk.inspection.columns import codes_of_rows, names_of_features, rows_here
+from minrisk.inspection.shap_scores import TreeNodes
+from minrisk.inspection.why_decision import wide_rows
 from minrisk.model.trees import PackedTrees
 
 _COUNTED_TOGETHER = 4096  # rows that fall through the trees at a time
@@ -115,7 +115,7 @@ def to_frame(model: Any, X: Any = None, *, names: Sequence[str] | None = None) -
 
 
 def _columns(model: Any, packed: PackedTrees, names: Sequence[str] | None) -> dict[str, Any]:
-    """Columns of the table; the first line is the intercept."""
+    """Return the columns of the table; the first line is the intercept."""
     n_nodes, leaf = len(packed.left), packed.is_leaf
     tree = np.repeat(np.arange(len(packed)), np.diff(packed.offsets))
     first = packed.offsets[tree]
@@ -161,7 +161,7 @@ def _columns(model: Any, packed: PackedTrees, names: Sequence[str] | None) -> di
 
 
 def names_of_scores(model: Any) -> list[str]:
-    """What the columns of the scores are called."""
+    """Return what the columns of the scores are called."""
     n = len(model.model_.intercept)
     if model.model_.decoder is not None:
         return [f"bit {bit}" for bit in range(n)]
@@ -170,7 +170,7 @@ def names_of_scores(model: Any) -> list[str]:
 
 
 def _parents(packed: PackedTrees, node: IntArray) -> tuple[IntArray, IntArray]:
-    """Number of each node's parent in its tree, -1 for the root, and the splits above it."""
+    """Return the number of each node's parent in its tree, -1 for the root, and the splits above it."""
     parent, depth = np.full(len(node), -1, dtype=np.int64), np.zeros(len(node), dtype=np.int64)
     inner = np.flatnonzero(~packed.is_leaf)
     left = packed.counted("left").astype(np.int64)[inner]
@@ -181,11 +181,11 @@ def _parents(packed: PackedTrees, node: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _counts(model: Any, packed: PackedTrees, X: Any) -> IntArray:
-    """Rows of X in each node, (n_nodes,)."""
+    """Return the number of rows of X in each node, (n_nodes,)."""
     counts, codes, linear = np.zeros(len(packed.left), dtype=np.int64), codes_of_rows(model, X), model.model_.projection
-    nodes = TreeNodes.of(packed, model.model_.n_features + (0 if linear is None else linear.n_columns))
+    nodes = TreeNodes(packed, model.model_.n_features + (0 if linear is None else linear.n_columns))
     height = block_height(codes, _COUNTED_TOGETHER)
     for low in range(0, X.shape[0], height):
         wide = wide_rows(model, np.asarray(codes[low : low + height], dtype=np.float64))
-        counts += nodes.counts(nodes.codes(wide), Workers())
+        counts += nodes.counts(wide, Workers())
     return counts

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from minrisk._typing import FloatArray
 from minrisk._utils.packages import pandas
-from minrisk._utils.text import short
+from minrisk._utils.text import printable, short
 from minrisk.costs.labels import label_text
 from minrisk.data.label_cells import check_labels
+from minrisk.data.sparse_rows import block_height
 from minrisk.estimator.fitted import check_fitted, kind_text
 from minrisk.estimator.parameters import Number, check_parameters
-from minrisk.inspection._drawing import plain
-from minrisk.inspection.report_markup import escaped, lines_of_text, table
-from minrisk.inspection.why_answers import BY_COST, Answers, Decider
-from minrisk.inspection.why_changes import Change, changes_of
-from minrisk.inspection.why_columns import codes_of_row, codes_of_rows, rows_here, some_rows, value_text
-from minrisk.inspection.why_rows import SimilarRow, similarities, why_no_rows
-from minrisk.inspection.why_types import types_of_columns
+from minrisk.inspection.changes import BY_COST, Answers, Change, Decider, changes_of
+from minrisk.inspection.columns import codes_of_row, codes_of_rows, rows_here, some_rows, types_of_columns, value_text
+from minrisk.inspection.plotting import BLUE, DARK, MUTED, ORANGE, drawn, plain, pyplot
+from minrisk.inspection.report_page import rendered
+from minrisk.inspection.shap_scores import with_linear_features
+from minrisk.model.trees import PackedTrees
 
-_MOST_LINES = 10  # of a table that is shown to people; `to_frame` has all
+_COMPARED_ROWS = 4096  # that are compared at a time: their numbers stay within the cache
+_MOST_LINES = 10  # of a table that is shown to people, and bars of a panel; `to_frame` has all
 _NOT_EXACT = (
     'along a column whose change is marked "about" or "looked at", scores change gradually, and only some of its '
     "values were examined: a smaller change may exist"
 )
+_NAME = 28  # characters
+_THICKNESS = 0.62  # of a bar, at most; where the other panel has more of them this one's would be thicker
 
 
 class DecisionAnswer(NamedTuple):
@@ -50,6 +55,27 @@ class DecisionAnswer(NamedTuple):
     expected_cost: float | None
     score: float | None
     behind: float
+
+
+class SimilarRow(NamedTuple):
+    """A row that looks like another one to a model.
+
+    Attributes
+    ----------
+    row : int
+        Its number in X, from 0.
+    label : label
+        Its true class.
+    decision : label
+        What the model decides about it.
+    similarity : float
+        From 0 to 1, the weighted share of trees in which both fall into one leaf.
+    """
+
+    row: int
+    label: Any
+    decision: Any
+    similarity: float
 
 
 _PARTS: dict[str, Any] = {"decisions": DecisionAnswer, "changes": Change, "rows": SimilarRow}  # lines of the tables
@@ -137,10 +163,49 @@ class WhyDecision:
         ImportError
             If matplotlib is not installed.
         """
-        from minrisk.inspection.why_picture import draw
-
-        draw(self, ax)
+        if ax is None:
+            n_bars = max(3, min(_MOST_LINES, max(len(self.answers), len(self.changes))))
+            _, ax = pyplot().subplots(1, 2, figsize=(10.5, 1.4 + 0.38 * n_bars), layout="constrained")
+        panels = list(np.ravel(np.asarray(ax, dtype=object)))
+        if len(panels) != 2:
+            raise ValueError(f"ax must be two Axes, for decisions and changes, got {len(panels)}: pass a pair.")
+        self._draw_decisions(panels[0])
+        self._draw_changes(panels[1])
         return self
+
+    def _draw_decisions(self, ax: Any) -> None:
+        """Draw a bar for each decision, the best at the top."""
+        lines = self.answers[:_MOST_LINES]
+        by_cost = self.rule == BY_COST or lines[0].expected_cost is not None
+        values = [(a.expected_cost if by_cost else a.score) or 0.0 for a in lines]
+        thick = _THICKNESS * min(1.0, 1.6 * len(lines) / max(len(lines), min(_MOST_LINES, len(self.changes))))
+        colours = [BLUE, *["#A9C6DA"] * (len(lines) - 1)]
+        bars = ax.barh(range(len(lines)), values, color=colours, height=thick)
+        p = ["" if a.probability is None else f"  (p = {a.probability:.2f})" for a in lines]
+        _label(ax, bars, [plain(value) + more for value, more in zip(values, p, strict=True)])
+        ax.set_yticks(range(len(lines)), [drawn(a.decision, _NAME) for a in lines])
+        ax.get_yticklabels()[0].set_fontweight("bold")
+        ax.set_xlabel("Expected cost (the least decides)" if by_cost else "Score (the largest decides)")
+        more = f"; the first {len(lines)} of {len(self.answers)}" if len(self.answers) > len(lines) else ""
+        ax.set_title(f"Decision: {drawn(self.decision, _NAME)}{more}", loc="left", fontsize=11)
+        low, high = min(0.0, *values), max(0.0, *values)
+        beside = 0.45 * (high - low)  # for what is written there
+        ax.set_xlim(low - beside * (low < 0), high + beside)
+
+    def _draw_changes(self, ax: Any) -> None:
+        """Draw a bar for each column that can turn the decision, the smallest change at the top."""
+        lines = [change for change in self.changes if not np.isnan(change.size)][:_MOST_LINES]
+        ax.set_title("The smallest change of one value that turns it", loc="left", fontsize=11)
+        if not lines:
+            ax.text(0.5, 0.5, "None that was looked at", ha="center", va="center", color=MUTED, transform=ax.transAxes)
+            ax.set_axis_off()
+            return
+        bars = ax.barh(range(len(lines)), [change.size for change in lines], color=ORANGE, height=0.3)
+        told = [f"{short(value_text(c.value), 14)} → {short(c.text, 24)}: {drawn(c.decision, _NAME)}" for c in lines]
+        _label(ax, bars, [printable(text) for text in told])
+        ax.set_yticks(range(len(lines)), [drawn(change.column, _NAME) for change in lines])
+        ax.set_xlabel("Standard deviations; 1 for a category, True/False, missing")
+        ax.set_xlim(0, 3.0 * max(change.size for change in lines))  # with room for what is written beside bars
 
     @property
     def headline(self) -> str:
@@ -155,35 +220,24 @@ class WhyDecision:
         return f"{label_text(self.decision)}, ahead of {label_text(self.runner_up)} by {plain(self.lead)} ({what})"
 
     def _tables(self) -> list[tuple[str, Sequence[str], list[list[str]], int]]:
-        """Title, header, lines and number of columns of text of each table that has lines."""
-        return [
-            (
-                "Decisions",
-                *_filled(
-                    ["decision", "probability", "expected cost", "score", "behind"],
-                    [[label_text(a.decision), *map(_number, a[1:])] for a in self.answers[:_MOST_LINES]],
-                ),
-                1,
-            ),
-            (
-                "What would have to change",
-                ["column", "is", "then", "decision", "size"],
-                [
-                    [c.column, value_text(c.value), c.text, label_text(c.decision), _number(c.size)]
-                    for c in self.changes[:_MOST_LINES]
-                ],
-                4,
-            ),
-            (
-                "Rows that look most alike",
-                ["row", "label", "decision", "similarity"],
-                [
-                    [str(s.row), label_text(s.label), label_text(s.decision), f"{s.similarity:.2f}"]
-                    for s in self.similar[:_MOST_LINES]
-                ],
-                3,
-            ),
+        """Return title, header, lines and number of columns of text of each table that has lines."""
+        answers = [[label_text(a.decision), *map(_number, a[1:])] for a in self.answers[:_MOST_LINES]]
+        header = ["decision", "probability", "expected cost", "score", "behind"]
+        kept = [j for j in range(len(header)) if any(line[j] for line in answers)]
+        changes = [
+            [c.column, value_text(c.value), c.text, label_text(c.decision), _number(c.size)]
+            for c in self.changes[:_MOST_LINES]
         ]
+        similar = [
+            [str(s.row), label_text(s.label), label_text(s.decision), f"{s.similarity:.2f}"]
+            for s in self.similar[:_MOST_LINES]
+        ]
+        tables: list[tuple[str, Sequence[str], list[list[str]], int]] = [
+            ("Decisions", [header[j] for j in kept], [[line[j] for j in kept] for line in answers], 1),
+            ("What would have to change", ["column", "is", "then", "decision", "size"], changes, 4),
+            ("Rows that look most alike", ["row", "label", "decision", "similarity"], similar, 3),
+        ]
+        return [table for table in tables if table[2]]
 
     @property
     def _remarks(self) -> list[str]:
@@ -197,22 +251,18 @@ class WhyDecision:
     def __repr__(self) -> str:
         lines = [f"Decision: {self.headline}"]
         for title, header, rows, left in self._tables():
-            if rows:
-                shortened = [[short(cell, 40) for cell in row] for row in rows]
-                lines += ["", title, *("  " + line for line in lines_of_text(header, shortened, left))]
+            shortened = [[short(cell, 40) for cell in row] for row in rows]
+            lines += ["", title, *("  " + line for line in _lines_of_text(header, shortened, left))]
         if self._remarks:
             lines += ["", *(f"Note: {remark}." for remark in self._remarks)]
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        """Tables for notebooks."""
-        parts = [f"<p><b>Decision</b>: {escaped(self.headline)}</p>"]
-        for title, header, rows, left in self._tables():
-            if rows:
-                marked = 0 if title == "Decisions" else None
-                parts.append(f"<p><b>{escaped(title)}</b></p>{table(header, rows, left, marked)}")
-        parts += [f"<p><small>{escaped(remark)}.</small></p>" for remark in self._remarks]
-        return "\n".join(parts)
+    def _repr_html_(self) -> str | None:
+        """Return the tables for notebooks, which show them as text where Jinja2 is not installed."""
+        try:
+            return rendered("why.html", headline=self.headline, tables=self._tables(), remarks=self._remarks)
+        except ImportError:
+            return None
 
 
 def why(
@@ -307,22 +357,31 @@ def why(
     X = None if X is None else rows_here(model, X)
     y = None if y is None else _classes(y, X.shape[0])
     decider = Decider(model, cost)
-    answers, order = _ranked(decider, codes)
-    rows = None if X is None else _numbers(codes_of_rows(model, X))
-    changes = changes_of(decider, codes, rows, types_of_columns(model, x, X), wanted, columns)
-    notes = _notes(model, decider, answers, changes)
+    changes = changes_of(decider, codes, _numbers(model, X), types_of_columns(model, x, X), wanted, columns)
+    answers, notes = decider.answers(codes), []
+    if answers.probabilities is None:
+        notes.append("scores of this model say nothing about probabilities, so leads are in scores")
+    elif answers.expected is not None and not decider.as_stated:
+        notes.append("expected costs are above the least cost of the row, which no decision avoids")
+    if not changes:
+        notes.append("no change of one value that was looked at turns the decision into another")
     similar: list[SimilarRow] = []
     if y is not None and (refused := why_no_rows(model)) is not None:
         notes.append(refused)
     elif y is not None:
-        similar = _similar(model, codes, X, y, n_rows)
-    lines = _lines(decider, answers, order)
+        alike = similarities(model, codes, X)
+        best = np.argsort(-alike, kind="stable")[:n_rows]
+        decided = model.predict(some_rows(X, best)) if len(best) else []
+        similar = [
+            SimilarRow(*line) for line in zip(best.tolist(), y[best], decided, alike[best].tolist(), strict=True)
+        ]
+    lines = _ranked(decider, answers)
     second = lines[1]
     return WhyDecision(lines[0].decision, second.decision, second.behind, answers.rule, lines, changes, similar, notes)
 
 
 def _classes(y: Any, n: int) -> np.ndarray:
-    """The classes of n rows."""
+    """Return the classes of n rows."""
     labels = np.asarray(check_labels(y, any_kind=True))
     labels = labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
     if labels.shape != (n,):
@@ -331,60 +390,106 @@ def _classes(y: Any, n: int) -> np.ndarray:
     return labels
 
 
-def _numbers(codes: Any) -> Any:
-    """Rows of codes as an array, or None of sparse rows that are too many for one."""
-    if isinstance(codes, np.ndarray):
-        return codes
+def _numbers(model: Any, X: Any) -> FloatArray | None:
+    """Return rows as the model sees them; None without rows, or if sparse rows are too many for an array."""
     try:
-        return np.asarray(codes, dtype=np.float64)
+        return None if X is None else np.asarray(codes_of_rows(model, X), dtype=np.float64)
     except MemoryError:
         return None
 
 
-def _ranked(decider: Decider, codes: Any) -> tuple[Answers, list[int]]:
-    """What the model answers about the row, and the decisions from the best to the worst, of equal ones the first."""
-    answers = decider.answers(codes)
+def _ranked(decider: Decider, answers: Answers) -> list[DecisionAnswer]:
+    """Return what is told of each decision, from the best to the worst, of equal ones the first."""
+    p, scores = answers.probabilities, answers.scores
+    by = -scores[0] if answers.rule != BY_COST or answers.expected is None else answers.expected[0]
     order = np.argsort(-answers.merits[0], kind="stable").tolist()
-    own = int(answers.decided[0])
-    return answers, [own, *(k for k in order if k != own)]
 
-
-def _lines(decider: Decider, answers: Answers, order: list[int]) -> list[DecisionAnswer]:
-    """What is told of each decision."""
-    scores, costs = answers.scores[0], None if answers.expected is None else answers.expected[0]
-    p = None if answers.probabilities is None else answers.probabilities[0]
-    by = -scores if answers.rule != BY_COST or costs is None else costs
-
-    def at(values: Any, k: int) -> float | None:
-        return float(values[k]) if values is not None and k < len(values) else None
+    def at(values: FloatArray | None, k: int) -> float | None:
+        return float(values[0, k]) if values is not None and k < values.shape[1] else None
 
     return [
-        DecisionAnswer(decider.decisions[k], at(p, k), at(costs, k), at(scores, k), float(by[k] - by[order[0]]))
+        DecisionAnswer(
+            decider.decisions[k], at(p, k), at(answers.expected, k), at(scores, k), float(by[k] - by[order[0]])
+        )
         for k in order
     ]
 
 
-def _notes(model: Any, decider: Decider, answers: Answers, changes: list[Change]) -> list[str]:
-    """What could not be told of the decisions."""
-    notes = []
-    if answers.probabilities is None:
-        notes.append("scores of this model say nothing about probabilities, so leads are in scores")
-    elif answers.expected is not None and not decider.as_stated:
-        notes.append("expected costs are above the least cost of the row, which no decision avoids")
-    if not changes:
-        notes.append("no change of one value that was looked at turns the decision into another")
-    return notes
+def wide_rows(model: Any, codes: Any) -> FloatArray:
+    """Return all that trees split, of rows of codes (n, d): columns, what categories add, linear features."""
+    return with_linear_features(model.model_, model._categories.numbers(codes))
 
 
-def _similar(model: Any, codes: Any, X: Any, y: np.ndarray, n_rows: int) -> list[SimilarRow]:
-    """The rows that look most alike, of equal ones the first."""
-    alike = similarities(model, codes, X)
-    best = np.argsort(-alike, kind="stable")[:n_rows]
-    labels = y[best]
-    decided = model.predict(some_rows(X, best)) if len(best) else []
+def why_no_rows(model: Any) -> str | None:
+    """Say why rows cannot be compared by leaves; None: they can."""
+    packed, name = model.model_.packed, type(model).__name__
+    if isinstance(packed, PackedTrees):
+        none = f"this {name} holds no tree that splits anything, so rows share no leaves"
+        return None if packed.depth.any() else none
+    explained = hasattr(packed, "anchors")
+    way = "; minrisk.inspection.explain names the training rows that decisions rest on" if explained else ""
+    return f"this {name} holds no trees, so rows share no leaves{way}"
+
+
+def similarities(model: Any, codes: FloatArray, X: Any) -> FloatArray:
+    """Return how alike each row of X is to a row of codes (1, d), (n,); the model holds trees that split.
+
+    It is the share of trees in whose leaf both rows fall, which is the similarity of random forests (Breiman and
+    Cutler, "Random forests", 2003, Sec. "Proximities"). Here each tree counts by the length of the vector that its leaf
+    adds to the row's scores: trees that say nothing about the row do not count. A row is 1 like itself.
+    """
+    leaves = list(_leaves(model, wide_rows(model, codes)[0]))
+    whole, found = sum(weight for _, weight in leaves), np.zeros(X.shape[0])
+    rows = codes_of_rows(model, X)
+    height = block_height(rows, _COMPARED_ROWS)
+    for first in range(0, len(found), height):
+        part = slice(first, first + height)
+        columns = np.asfortranarray(wide_rows(model, np.asarray(rows[part], dtype=np.float64)))
+        for bounds, weight in leaves:
+            inside = np.ones(len(columns), dtype=np.bool_)
+            for j, (low, high) in bounds.items():  # missing values are below all others
+                if low > -np.inf:
+                    inside &= columns[:, j] > low
+                if high < np.inf:
+                    inside &= ~(columns[:, j] > high)
+            found[part] += weight * inside
+    return np.asarray(found / whole if whole > 0 else found)
+
+
+def _leaves(model: Any, x: FloatArray) -> Iterator[tuple[dict[int, tuple[float, float]], float]]:
+    """Yield the leaf that a row falls into, for each tree that adds something: bounds of features, and its weight.
+
+    A feature is above the first bound and not above the second.
+    """
+    packed, vectors = model.model_.packed, np.asarray(model.model_.vectors)
+    feature, threshold, left = packed.of_nodes("feature"), packed.of_nodes("threshold"), packed.counted("left")
+    vector, is_leaf = packed.counted("vector"), packed.is_leaf
+    for t in np.flatnonzero(packed.depth):
+        node, bounds = int(packed.offsets[t]), dict[int, tuple[float, float]]()
+        while not is_leaf[node]:
+            j, at = int(feature[node]), float(threshold[node])
+            low, high = bounds.get(j, (-np.inf, np.inf))
+            above = bool(x[j] > at)
+            bounds[j] = (max(low, at), high) if above else (low, min(high, at))
+            node = int(left[node]) + above
+        response = 1.0 if packed.value is None else float(packed.value[node])
+        if packed.slope is not None and packed.slope[node] != 0.0 and not np.isnan(z := float(x[feature[node]])):
+            response += float(packed.slope[node]) * (z - float(packed.origin[node]))
+        weight = abs(response) * math.hypot(*vectors[vector[node]])
+        if weight > 0:
+            yield bounds, weight
+
+
+def _lines_of_text(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Return a table as lines of plain text, texts to the left and numbers to the right."""
+    cells = [[printable(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
-        SimilarRow(int(row), label, decision, float(alike[row]))
-        for row, label, decision in zip(best, labels, decided, strict=True)
+        "  ".join(
+            cell.ljust(width) if j < left else cell.rjust(width)
+            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
     ]
 
 
@@ -392,7 +497,11 @@ def _number(value: float | None) -> str:
     return "" if value is None or np.isnan(value) else plain(value)
 
 
-def _filled(header: list[str], rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Columns of a table that hold anything."""
-    kept = [j for j in range(len(header)) if any(row[j] for row in rows)]
-    return [header[j] for j in kept], [[row[j] for j in kept] for row in rows]
+def _label(ax: Any, bars: Any, told: Sequence[str]) -> None:
+    """Write beside the bars of a panel, and draw it as both panels are; few bars do not fill it."""
+    ax.bar_label(bars, told, padding=4, fontsize=9, color=DARK)
+    ax.set_ylim(max(len(bars), 3) - 0.4, -0.6)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x", color="#E4E4E4", linewidth=0.8)
+    ax.set_axisbelow(True)

@@ -32,9 +32,9 @@ import minrisk
 from minrisk import MinRiskClassifier, REBELClassifier, compare, costs
 from minrisk.boosting.monitors import ProgressBar
 from minrisk.comparison import BlindToCosts, Comparison, MethodError, running
-from minrisk.comparison.keys import described, digest
 from minrisk.comparison.methods import compared_methods
 from minrisk.comparison.result import METRIC_NAMES
+from minrisk.comparison.store import described, digest
 from minrisk.costs import CostMatrix
 from minrisk.inspection import CriticalDifferenceDisplay
 from tests.helpers.common import slow_after
@@ -238,6 +238,9 @@ def test_tables_of_all_kinds(kind):
     other = X.copy()
     other[5, 1] += 1e-9
     assert digest(table) == digest(table) and digest(X) != digest(other)
+    if kind == "frame":  # in blocks, columns of one name
+        table = pd.concat([table, table["a"]], axis=1)
+        assert digest(table) == digest(table.copy()) != digest(table.iloc[::-1])
     unsorted = scipy.sparse.csr_matrix((np.array([1.0, 2.0]), np.array([2, 0]), np.array([0, 2])), shape=(1, 3))
     assert digest(unsorted) == digest(unsorted.sorted_indices()) and unsorted.indices.tolist() == [2, 0]  # as it was
 
@@ -316,7 +319,7 @@ def test_another_version_is_another_setting(tmp_path, monkeypatch):
     X, y = made(60)
     before = described(GaussianNB())
     compare(X, y, None, [GaussianNB()], cv=2, folder=tmp_path)
-    monkeypatch.setattr("minrisk.comparison.keys.version", lambda package: "0.0")
+    monkeypatch.setattr("minrisk.comparison.store.version", lambda package: "0.0")
     assert described(GaussianNB()) != before
     compare(X, y, None, [GaussianNB()], cv=2, folder=tmp_path)
     assert len(list(tmp_path.glob("folds/*.json"))) == 4

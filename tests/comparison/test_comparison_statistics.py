@@ -10,7 +10,7 @@ from scipy.stats import friedmanchisquare, wilcoxon
 
 from minrisk.comparison import critical_difference, friedman_test, holm, nemenyi_test, signed_rank, signed_rank_tests
 from minrisk.comparison.statistics import MOST_EXACT_PAIRS, contest_ranks
-from minrisk.inspection.critical_difference import not_apart
+from minrisk.inspection.plotting import not_apart
 
 # Demšar (JMLR 2006), Table 6: AUC of C4.5, C4.5+m, C4.5+cf and C4.5+m+cf on 14 data sets. On voting the paper prints
 # 0.975 twice, with ranks 2 and 3.

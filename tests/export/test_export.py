@@ -18,7 +18,7 @@ from minrisk.ensemble import training
 from minrisk.ensemble.kinds.random import Random
 from minrisk.ensemble.kinds.smooth import Smooth
 from minrisk.export import linear_features, register_skl2onnx, to_json, to_onnx, to_treelite
-from minrisk.export.onnx_graph import float32_below
+from minrisk.export.onnx_model import float32_below
 from minrisk.export.parts import leaf_trees, parts_of
 from minrisk.metrics import expected_cost
 from tests.inspection.test_tree_frame import planes

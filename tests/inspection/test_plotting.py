@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from minrisk import MinRiskClassifier, REBELClassifier, inspection
 from minrisk.costs import CostMatrix
 from minrisk.inspection import CostConfusionDisplay, RiskCurveDisplay
-from minrisk.inspection._drawing import inks, plain
+from minrisk.inspection.plotting import inks, plain
 from minrisk.metrics import cost_confusion_matrix, expected_cost
 
 COST = CostMatrix([[0, 1, 5], [2, 0, 1], [9, 4, 0]], classes=["a", "b", "c"])

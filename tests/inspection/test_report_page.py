@@ -22,10 +22,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from minrisk import ALGORITHMS, CostMatrix, LocalizedSimilaritiesClassifier, MinRiskClassifier, REBELClassifier
-from minrisk.inspection import CostConfusionDisplay, report, shap_values
-from minrisk.inspection._drawing import plain
-from minrisk.inspection.report_rows import JudgedRows, MeanValue
-from minrisk.inspection.report_sections import _with_error
+from minrisk.inspection import CostConfusionDisplay, report, shap_values, why
+from minrisk.inspection.plotting import plain
+from minrisk.inspection.report_page import JudgedRows, MeanValue, _with_error
 from minrisk.metrics import best_constant_cost, cost_confusion_matrix, expected_cost
 from tests.helpers.command_line import invoke, refused, run
 
@@ -345,7 +344,7 @@ def test_writes_a_whole_file_or_none(wine, tmp_path):
         report(LogisticRegression(), X, y)
 
 
-def test_says_how_to_get_matplotlib(wine, monkeypatch):
+def test_says_how_to_get_what_it_needs(wine, monkeypatch):
     import sys
 
     X, y = wine
@@ -354,6 +353,11 @@ def test_says_how_to_get_matplotlib(wine, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match="Pictures need matplotlib"):
         report(model, X, y)
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ImportError, match=r"Pages need jinja2, .* pip install 'minrisk\[report\]'"):
+        report(model, X, y)
+    assert why(model, X[:1])._repr_html_() is None  # notebooks show the text then
 
 
 def test_on_the_command_line(tmp_path):
@@ -435,13 +439,13 @@ def test_it_says_why_it_does_not_explain(judged, wine):
     similar = LocalizedSimilaritiesClassifier(n_estimators=3).fit(X, y)
     trained_on_costs = REBELClassifier(COST, n_estimators=3).fit(*wine)
     own = (1 - np.eye(3))[np.searchsorted(model.classes_, y)]
-    for fitted, rows, labels, cost, why in (
+    for fitted, rows, labels, cost, reason in (
         (similar, X, y, None, "the learners of this LocalizedSimilaritiesClassifier are no trees"),
         (trained_on_costs, *wine, None, "the scores of this REBELClassifier say nothing about probabilities"),
-        (model, X, y, own, "these are known of each row&#x27;s true class alone"),
+        (model, X, y, own, "these are known of each row&#39;s true class alone"),
     ):
         bars, part = moved(report(fitted, rows, labels, cost=cost))
-        assert bars == [] and why in part
+        assert bars == [] and reason in part
 
 
 def test_a_class_that_no_judged_row_has():
@@ -463,7 +467,7 @@ def test_errors_in_explaining_are_not_hidden(judged, monkeypatch):
     def broken(*_, **__):
         raise ValueError("a fault of ours")
 
-    monkeypatch.setattr("minrisk.inspection.report_sections.ShapExplainer", broken)
+    monkeypatch.setattr("minrisk.inspection.report_page.ShapExplainer", broken)
     with pytest.raises(ValueError, match="a fault of ours"):
         report(model, X, y)
 
@@ -498,7 +502,7 @@ def test_blocks_of_rows_change_nothing(judged, monkeypatch):
     for rows in (X, X.to_numpy(), csr_matrix(X.to_numpy())):
         fitted = model if rows is X else MinRiskClassifier(n_estimators=3, random_state=0).fit(rows, y)
         whole = JudgedRows(fitted, rows, y, None, weight)
-        monkeypatch.setattr("minrisk.inspection.report_rows._JUDGED_TOGETHER", 10)
+        monkeypatch.setattr("minrisk.inspection.report_page._JUDGED_TOGETHER", 10)
         parts = JudgedRows(fitted, rows, y, None, weight)
         monkeypatch.undo()
         for name in ("decided", "costs", "least", "p_of_truth", "expected"):
@@ -542,7 +546,7 @@ def test_thousands_of_labels_that_the_model_does_not_know():
     assert rows.mean(rows.costs_of_constant).mean == pytest.approx(best_constant_cost(labels))
     labels[:700] = 7  # no decision of the model: the best constant one all the same
     rows = JudgedRows(model, X, labels, None, None)
-    assert rows.decision(rows.constant) == "7" and rows.mean(rows.costs_of_constant).mean == pytest.approx(
+    assert rows.decisions[rows.constant] == "7" and rows.mean(rows.costs_of_constant).mean == pytest.approx(
         best_constant_cost(labels)
     )
     picture = CostConfusionDisplay(np.eye(1500, 3), np.eye(1500, 3), range(1500), range(3)).plot()

@@ -20,8 +20,14 @@ from minrisk.ensemble import training
 from minrisk.ensemble.kinds.random import Random
 from minrisk.ensemble.kinds.smooth import Smooth
 from minrisk.inspection import ShapExplainer, cost_importances, shap_values, to_shap, wide_columns
-from minrisk.inspection.shap_scores import ScoreShapley, linear_shares, sufficient_points, with_linear_features
-from minrisk.inspection.shap_trees import SIDE_BY_SIDE, gauss_legendre
+from minrisk.inspection.shap_scores import (
+    SIDE_BY_SIDE,
+    ScoreShapley,
+    gauss_legendre,
+    linear_shares,
+    sufficient_points,
+    with_linear_features,
+)
 from tests.inspection.test_tree_frame import planes
 
 
@@ -356,7 +362,7 @@ def test_other_costs_decide_otherwise(wine):
 
 @pytest.mark.parametrize("link", ["softmax", "sigmoid2"])
 def test_the_line_integral_by_many_points(link):
-    from minrisk.inspection.shap_targets import ExpectedCost, LogOdds
+    from minrisk.inspection.shap_values import ExpectedCost, LogOdds
 
     rng = np.random.default_rng(0)
     start, scores, costs = rng.normal(size=4), 30 * rng.normal(size=(6, 4)), rng.random((6, 4))
@@ -397,7 +403,7 @@ def test_log_odds_of_two_classes_need_no_names():
 
 def test_log_odds_of_a_class_against_itself_are_nothing(wine):
     """The gradient of log p_a - log p_a: both parts fall on one score, of sigmoids and of a softmax."""
-    from minrisk.inspection.shap_targets import LogOdds
+    from minrisk.inspection.shap_values import LogOdds
 
     rng = np.random.default_rng(0)
     start, scores = rng.normal(size=3), rng.normal(size=(5, 3))
@@ -447,7 +453,7 @@ def test_coalitions_are_gone_through_some_rows_at_a_time(monkeypatch):
         ("log_odds", {"decision": 0, "against": 2}),
     ):
         whole = explainer.explain(X, of=of, by="coalitions", **given)
-        monkeypatch.setattr("minrisk.inspection.shap_coalitions.GAMES_TOGETHER", 7)
+        monkeypatch.setattr(sys.modules["minrisk.inspection.shap_values"], "GAMES_TOGETHER", 7)
         parts = explainer.explain(X, of=of, by="coalitions", **given)
         monkeypatch.undo()
         np.testing.assert_allclose(parts.values, whole.values, rtol=1e-12, atol=1e-14)

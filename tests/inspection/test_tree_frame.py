@@ -12,7 +12,7 @@ from minrisk.ensemble import training
 from minrisk.ensemble.kinds.random import Random
 from minrisk.ensemble.kinds.smooth import Smooth
 from minrisk.inspection import to_frame
-from minrisk.inspection.why_columns import names_of_features
+from minrisk.inspection.columns import names_of_features
 from tests.helpers.command_line import refused, run
 
 

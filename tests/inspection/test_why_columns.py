@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeRegressor
 from minrisk import LocalizedSimilaritiesClassifier, MCBoostClassifier, MinRiskClassifier, REBELClassifier
 from minrisk.data.frames import NUMBER
 from minrisk.inspection import why
-from minrisk.inspection.why_types import TRUTH_VALUE, WHOLE_NUMBERS, kind_of_column, types_of_columns
+from minrisk.inspection.columns import TRUTH_VALUE, WHOLE_NUMBERS, kind_of_column, types_of_columns
 
 pytestmark = pytest.mark.filterwarnings("error")
 FLOATS, WHOLES, TRUTHS = ("weight", "height"), ("count", "grade"), ("smoker", "ill")

@@ -1,8 +1,13 @@
-"""Columns as people know them: names of what trees split, values as they were handed over, and one row in any form."""
+"""Columns and rows as people know them: names of what trees split, values as they were handed over, types of columns.
+
+A model knows columns of numbers alone. Which of them hold truth values or whole numbers is told by the types of the row
+and of the other rows; where these do not say it, by values of rows and thresholds: a midpoint between two whole numbers
+is a multiple of one half.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -14,15 +19,19 @@ from minrisk._utils.text import short
 from minrisk.costs.labels import label_text, listed
 from minrisk.data.categories import FEW_VALUES, Category
 from minrisk.data.chunks import Chunks
-from minrisk.data.frames import DATE, DAY, EPOCH, TIME, Frame, cells_of_row, is_missing
+from minrisk.data.frames import DATE, DAY, EPOCH, NUMBER, TIME, Column, Frame, cells_of_row, is_missing
 from minrisk.data.partitioned import is_partitioned
 from minrisk.data.sparse_structure import sound_rows
 from minrisk.estimator.fitted import kind_text, names_of_columns
 from minrisk.estimator.inputs import is_row_mapping
 
+WHOLE_NUMBERS, TRUTH_VALUE = "whole number", "truth value"  # beside NUMBER
+
+_OF_KINDS = {"b": TRUTH_VALUE, "i": WHOLE_NUMBERS, "u": WHOLE_NUMBERS}  # of dtypes
+
 
 def names_of_features(model: Any, names: Sequence[str] | None = None) -> list[str]:
-    """Names of all that trees may split: the columns of X, what categories add to them, and linear features.
+    """Return names of all that trees may split: columns of X, what categories add to them, and linear features.
 
     Parameters
     ----------
@@ -45,7 +54,7 @@ def names_of_features(model: Any, names: Sequence[str] | None = None) -> list[st
 
 
 def _added_names(category: Category, name: str, classes: list[Any]) -> list[str]:
-    """What the columns of numbers say that a category adds; see `minrisk.data.categories`."""
+    """Name the columns of numbers that a category adds; see `minrisk.data.categories`."""
     n, n_values = category.table.shape[1], len(category.values)
     if n == n_values and n_values <= FEW_VALUES:
         return [f"{name} is {short(label_text(value))}" for value in category.values]
@@ -56,7 +65,7 @@ def _added_names(category: Category, name: str, classes: list[Any]) -> list[str]
 
 
 class ColumnTexts:
-    """What the codes that models see stood for.
+    """Values that the codes of a model stood for.
 
     Parameters
     ----------
@@ -72,7 +81,7 @@ class ColumnTexts:
         self._role = {column.position: column.role for column in model._categories.day_columns}
 
     def value(self, j: int, code: float) -> Any:
-        """What column j holds where its code is this one: a number, True, a category, a date; None: missing."""
+        """Return what a code of column j stands for: a number, True, a category, a date; None: missing."""
         if np.isnan(code):
             return None
         if j in self.category:
@@ -86,13 +95,13 @@ class ColumnTexts:
         return EPOCH + moment if role == DATE else (EPOCH + moment).time() if role == TIME else moment
 
     def text(self, j: int, code: float) -> str:
-        """`value` in a few characters."""
+        """Return `value` in a few characters."""
         value = self.value(j, code)
         return "missing" if value is None else value_text(value)
 
 
 def value_text(value: Any) -> str:
-    """A value in a few characters: six digits of a number, a date without an hour of 0.
+    """Write a value in a few characters: six digits of a number, a date without an hour of 0.
 
     Examples
     --------
@@ -108,7 +117,7 @@ def value_text(value: Any) -> str:
 
 
 def codes_of_row(model: Any, x: Any) -> FloatArray:
-    """One row as the model sees it, with codes for categories and dates in days, (1, d).
+    """Return one row as the model sees it, with codes for categories and dates in days, (1, d).
 
     Parameters
     ----------
@@ -140,7 +149,7 @@ def codes_of_row(model: Any, x: Any) -> FloatArray:
 
 
 def cells_given(model: Any, x: Any) -> Any:
-    """A row of `codes_of_row` as cells in the order of the columns; a table or sparse rows as they are."""
+    """Return a row of `codes_of_row` as cells in the order of the columns; a table or sparse rows as they are."""
     if Frame.of(x) is not None or issparse(x):
         return x
     x = _as_mapping(model, x)
@@ -151,14 +160,14 @@ def cells_given(model: Any, x: Any) -> Any:
 
 
 def _as_mapping(model: Any, x: Any) -> Any:
-    """A Series of pandas by its names, or as a list where columns have none; others as they are."""
+    """Return a Series of pandas by its names, or as a list where columns have none; others as they are."""
     if Frame.of(x) is not None or not hasattr(x, "to_dict") or isinstance(x, Mapping):
         return x
     return x.tolist() if model._column_names is None else dict(zip(x.index, x.tolist(), strict=True))
 
 
 def _array(X: Any) -> np.ndarray | None:
-    """An array of what is given; None where its parts have several shapes."""
+    """Return an array of what is given; None where its parts have several shapes."""
     try:
         return np.asarray(X)
     except ValueError:
@@ -182,7 +191,7 @@ def check_here(X: Any, name: str) -> None:
 
 
 def rows_here(model: Any, X: Any, name: str = "X") -> Any:
-    """Rows with a shape, some of which can be taken: a table, an array or a sparse matrix; of lists an array.
+    """Return rows with a shape, some of which can be taken: a table, an array or a sparse matrix; lists as an array.
 
     Parameters
     ----------
@@ -217,13 +226,15 @@ def rows_here(model: Any, X: Any, name: str = "X") -> Any:
 
 
 def codes_of_rows(model: Any, X: Any) -> Any:
-    """Of `rows_here`: rows as the model sees them, (n, d); sparse rows stay what they are."""
+    """Return what `rows_here` gave as the model sees it, (n, d); sparse rows stay what they are."""
     checked: Any = model._check_columns(model._arranged(X), model._categories, reset=False)
     return checked if not isinstance(checked, np.ndarray) else np.asarray(checked, dtype=np.float64)
 
 
 def some_rows(X: Any, rows: Any) -> Any:
-    """Of `rows_here` those of a slice or with these numbers, in their kind."""
+    """Return rows of a slice or with these numbers, of a table, an array or a sparse matrix, in their kind."""
+    if hasattr(X, "iloc"):  # columns of pandas may share a name
+        return X.iloc[rows]
     if Frame.of(X) is None:
         return X[rows]
     import narwhals.stable.v2 as nw
@@ -232,7 +243,7 @@ def some_rows(X: Any, rows: Any) -> Any:
 
 
 def _of_cells(model: Any, cells: Sequence[Any]) -> FloatArray:
-    """Codes of Python's cells in the order of the columns."""
+    """Return codes of Python's cells in the order of the columns."""
     categories = model._categories
     coded: FloatArray | None = categories.few_coded([cells])
     if coded is not None:
@@ -252,8 +263,86 @@ def _of_cells(model: Any, cells: Sequence[Any]) -> FloatArray:
 
 
 def _checked(codes: FloatArray) -> FloatArray:
-    """A row without infinities, (1, d)."""
+    """Return a row as (1, d), refusing infinities."""
     if np.isinf(codes).any():
         place = int(np.isinf(codes).argmax())
         raise ValueError(f"x must hold finite numbers, got infinity in place {place}: give None for a missing value.")
     return np.asarray(codes, dtype=np.float64)[None]
+
+
+def types_of_columns(model: Any, x: Any, X: Any = None) -> list[str]:
+    """Return what the types of cells say each column holds: `NUMBER`, `WHOLE_NUMBERS` or `TRUTH_VALUE`.
+
+    Parameters
+    ----------
+    model : fitted classifier of minrisk
+    x : row
+        As `minrisk.inspection.why` takes it.
+    X : rows, optional
+        As `minrisk.inspection.columns.rows_here` gives them. If they are given, they say which columns hold whole
+        numbers; truth values may be in either.
+    """
+    of_row = _types(model, cells_given(model, x))
+    of_rows = of_row if X is None else _types(model, X)
+    return [TRUTH_VALUE if TRUTH_VALUE in both else both[1] for both in zip(of_row, of_rows, strict=True)]
+
+
+def kind_of_column(said: str, held: FloatArray | None, thresholds: FloatArray) -> str:
+    """Return what a column holds, `NUMBER`, `WHOLE_NUMBERS` or `TRUTH_VALUE`, by all that is known of it.
+
+    Parameters
+    ----------
+    said : str
+        By its type.
+    held : ndarray, optional
+        Values of rows, without missing ones.
+    thresholds : ndarray
+        Those of the trees.
+
+    Examples
+    --------
+    >>> kind_of_column(WHOLE_NUMBERS, None, np.array([2.5])), kind_of_column(WHOLE_NUMBERS, None, np.array([0.7]))
+    ('whole number', 'number')
+    >>> kind_of_column(NUMBER, np.array([1.0, 4.0]), np.array([2.5]))
+    'whole number'
+    """
+    parted = np.all((thresholds >= 0) & (thresholds < 1))
+    if said == TRUTH_VALUE and parted and (held is None or np.isin(held, (0, 1)).all()):
+        return TRUTH_VALUE
+    with np.errstate(over="ignore"):  # what is then infinite is whole
+        halves = bool(np.all(np.rint(2 * thresholds) == 2 * thresholds))
+    if held is None:
+        return WHOLE_NUMBERS if said != NUMBER and halves and len(thresholds) else NUMBER
+    whole = len(held) > 0 and bool(np.all(np.rint(held) == held))
+    return WHOLE_NUMBERS if whole and (halves or said != NUMBER) else NUMBER
+
+
+def _types(model: Any, X: Any) -> list[str]:
+    """Return the type of each column of rows, or of each cell of a row."""
+    d = int(model.n_features_in_)
+    if Frame.of(X) is not None:
+        frame = Frame.of(model._arranged(X))
+        assert frame is not None
+        return [_type_of_column(column) for column in frame.columns]
+    if issparse(X) or (isinstance(X, np.ndarray) and X.dtype != object):
+        return [_OF_KINDS.get(X.dtype.kind, NUMBER)] * d
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        return [_type_of_cells(X[:, j]) for j in range(d)]
+    return [_type_of_cells([cell]) for cell in X]
+
+
+def _type_of_column(column: Column) -> str:
+    import narwhals.stable.v2 as nw
+
+    kind = column.cells.dtype
+    if kind == nw.Boolean:
+        return TRUTH_VALUE
+    if kind.is_numeric():
+        return WHOLE_NUMBERS if kind.is_integer() else NUMBER
+    native = getattr(column.native, "dtype", None)
+    return _type_of_cells(column.listed) if isinstance(native, np.dtype) and native.kind == "O" else NUMBER
+
+
+def _type_of_cells(cells: Iterable[Any]) -> str:
+    """Return what cells of any type hold, the missing ones aside."""
+    return _OF_KINDS.get(np.asarray([cell for cell in cells if not is_missing(cell)]).dtype.kind, NUMBER)
