@@ -2,7 +2,7 @@
 
 The probabilities of a row are those of x = base + shift + sum_m w_m slope g_m(x), by the link. The base is the
 logarithm of the class frequencies, g_m what the members of a kind say beyond it, and w_m >= 0 its weight, the
-reciprocal of a temperature. The shift has an entry for each class. Left-out rows find w and the shift by least
+reciprocal of a temperature. The shift has an entry for each class. Out-of-fold rows find w and the shift by least
 log-loss, which is convex in both for the softmax link, so that they are continuous in everything.
 """
 
@@ -69,7 +69,7 @@ class Mixture(NamedTuple):
 def fit_mixture(
     link: Link, parts: Sequence[HeldOut], frequencies: FloatArray, doubt: FloatArray, start: FloatArray
 ) -> Mixture:
-    """Find the weights and the shift of least log-loss of left-out rows.
+    """Find the weights and the shift of least log-loss of out-of-fold rows.
 
     The objective is the loss plus sum_m doubt_m w_m, which is how much each weight must bring before it is above 0,
     plus SHIFT_ROWS / 2 sum_k shift_k^2: a class with fewer rows than that has hardly a shift.

@@ -10,29 +10,107 @@ regression algorithm", 1992): those of all rows, also for members that leave som
 and these are diagonal. Left-out rows choose where to stop, as with trees: the path is that of boosting with kernel
 ridge regression (Bühlmann and Yu, "Boosting with the L2 loss", 2003) in fewer steps. A penalty on b itself was no
 better. In the end one member of all rows goes as far.
+
+Landmarks stand for all rows: what sums of Gaussian kernels around a few of them can say.
+
+Williams and Seeger, "Using the Nyström method to speed up kernel machines", NIPS 2000.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from minrisk._kernels.smooth import residuals
-from minrisk._typing import LeftOut
+from minrisk._typing import FloatArray, LeftOut
 from minrisk.boosting.loop import Progress
+from minrisk.data.copies import content_keys
+from minrisk.data.row_keys import numbered_keys, odd_numbers, waiting_times
 from minrisk.ensemble import defaults
-from minrisk.ensemble.kind import CrossFit, Kind, Task
-from minrisk.ensemble.landmarks import Basis, fit_basis
+from minrisk.ensemble.defaults import LANDMARKS, REACH
+from minrisk.ensemble.members import CrossFit, Kind, Task
+from minrisk.ensemble.table import standardisation, standardised
 from minrisk.model.smooth import SmoothScores
 from minrisk.rows.costs import log_frequencies
 from minrisk.rows.folded import FewRows, FoldedRows
 
+RANK = 1e-5  # share of the largest eigenvalue of the landmarks' kernels, below which a direction is rounding
 
+
+@dataclass(frozen=True)
+class Basis:
+    """What sums of kernels can say of rows, as coordinates in which their norm is that of the kernels' space.
+
+    Attributes
+    ----------
+    kernels : SmoothScores
+        Without vectors.
+    coordinates : ndarray of shape (n, r)
+        Of the rows; different columns are orthogonal, by the rows' weight.
+    squares : ndarray of shape (r,)
+        Weighted sum of the squares of each column.
+    directions : ndarray of shape (m, r)
+        ``directions @ b`` are the landmarks' vectors of the function ``coordinates @ b``.
+    """
+
+    kernels: SmoothScores
+    coordinates: FloatArray
+    squares: FloatArray
+    directions: FloatArray
+
+    def scores(self, weights: FloatArray) -> SmoothScores:
+        """The function of these weights (r, D)."""
+        return replace(self.kernels, vectors=np.ascontiguousarray(self.directions @ weights))
+
+
+def fit_basis(X: np.ndarray, weight: FloatArray, seed: int, n_given: int | None = None) -> Basis | None:
+    """Landmarks drawn among the different rows, and the rows' coordinates; None where the rows hardly differ.
+
+    Rows that weigh less than most are seldom drawn. Neither the order of the rows matters, nor whether a weight is
+    copies of a row, and a row more seldom does.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        NaN means missing.
+    weight : ndarray of shape (n,)
+        Of the rows, above 0.
+    seed : int
+    n_given : int, optional
+        First columns, of which the others are made, and which draw the landmarks; default: all.
+    """
+    if len(X) == 0:  # rows elsewhere
+        return None
+    center, scale = standardisation(X, weight)
+    d, rows = X.shape[1] if n_given is None else n_given, np.lexsort(X.T)  # columns that are made may differ
+    own = content_keys(X, rows, d, odd_numbers(np.random.default_rng([seed, 2]), d))
+    keys, first, place = np.unique(own, return_index=True, return_inverse=True)
+    mass = np.bincount(place, weight[rows])
+    times = waiting_times(numbered_keys(keys, seed), np.minimum(1.0, mass * (mass.sum() / np.sum(mass**2))))
+    different = standardised(X, rows[first[np.lexsort((keys, times))[:LANDMARKS]]], center, scale)
+    squares = np.sum(different**2, axis=1)
+    apart = np.maximum(squares[:, None] + squares - 2.0 * different @ different.T, 0.0)
+    pairs = apart[np.triu_indices(len(different), 1)]
+    typical = float(np.median(pairs)) if len(pairs) else 0.0
+    if not 1e-12 < typical < np.inf:
+        return None
+    landmarks, none = np.ascontiguousarray(different.T), np.empty((len(different), 0))
+    kernels = SmoothScores(center, scale, landmarks, 0.5 / (REACH * typical), none)
+    value, axes = np.linalg.eigh(np.exp(-kernels.width * apart))
+    kept = value > RANK * value[-1]
+    directions = axes[:, kept] / np.sqrt(value[kept])
+    coordinates = kernels.kernels(X) @ directions
+    squares, axes = np.linalg.eigh((coordinates * weight[:, None]).T @ coordinates)
+    return Basis(kernels, coordinates @ axes, np.maximum(squares, 0.0), directions @ axes)
+
+
+# -- members ----------------------------------------------------------------------------------------------------------
 class SmoothMember:
-    """One softmax regression in training; see `minrisk.ensemble.kind.Member`."""
+    """One softmax regression in training; see `minrisk.ensemble.members.Member`."""
 
     def __init__(self, basis: Basis, few: FewRows, folded: FoldedRows, fold: int | None) -> None:
         self.basis, self.reached, self.seconds = basis, -1, 0.0
@@ -89,26 +167,26 @@ class Smooth(Kind):
 
     def __init__(self, task: Task, basis: Basis, few: FewRows) -> None:
         super().__init__(task)
-        self.basis, self.few, self.workers = basis, few, task.workers
+        self.basis, self.few = basis, few
 
     @classmethod
     def of(cls, task: Task) -> Self | None:
         """Beside softmax, on few rows that differ."""
-        (n, d), K = (task.costs.n_rows, task.table.n_features), task.n_outputs
-        are_few = n <= defaults.SMOOTH_ROWS and n * K <= defaults.SMOOTH_SCORES and n * d <= defaults.SMOOTH_VALUES
-        if task.link != "softmax" or not are_few or d > defaults.LINEAR_FEATURES:
+        if task.link != "softmax":
+            return None
+        if not defaults.is_smooth(task.costs.n_rows, task.n_outputs, task.table.n_features):
             return None
         X = np.asarray(task.table.X[task.table.rows], dtype=np.float64)
         few = task.folded.gathered()
-        basis = fit_basis(X, few.weight, task.seed, task.table.n_given)
+        basis = fit_basis(X, few.weight, task.settings.seed, task.table.n_given)
         return None if basis is None else cls(task, basis, few)
 
     def member(self, fold: int) -> SmoothMember:
         """A member to be trained on the other folds."""
         return SmoothMember(self.basis, self.few, self.task.folded, fold)
 
-    def finish(self, fit: CrossFit, most: int) -> CrossFit:
-        """With one member of all rows, that goes as far, in place of those that left rows out."""
+    def finish(self, fit: CrossFit) -> CrossFit:
+        """Return it with one member of all rows, that goes as far, in place of those that left rows out."""
         member = SmoothMember(self.basis, self.few, self.task.folded, None)
         member.train([fit.n_rounds])
         return fit._replace(

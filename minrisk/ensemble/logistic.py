@@ -4,13 +4,19 @@ Linear and weak signals take trees many rounds, each of which also learns noise.
 
     sum_i w_i -log p_iy / W + penalty / 2 |B|^2,    p_i = softmax(a + B' z_i),
 
-where z are the columns of `minrisk.ensemble.bin_columns`, with a free intercept and half a row of each class at the
+where z are the columns of `bin_columns_of`, with a free intercept and half a row of each class at the
 mean of all rows, as class frequencies have it. A checkpoint is a penalty, each of which begins where the last one
 ended; left-out rows choose it as they choose the rounds of trees. In the end one member of all rows has that penalty.
 
 L-BFGS (Liu and Nocedal, "On the limited memory BFGS method for large scale optimization", 1989) runs on coefficients
 of the columns' principal axes, each in units of its curvature where all rows have the class frequencies: so neither
 rare classes nor columns that are much alike make it slow.
+
+A linear model of columns that each depend on the bins of one feature is a sum of trees, one for each feature.
+
+A number has two columns: its value, as the mean of its rows in a bin, and its rank, which is there for skewed features.
+Rows in the outer bins count as no farther out than a bin is wide, so that one outlier does not stretch the column. A
+missing value counts as the mean and has a column of its own, and a category has a column for each bin of its codes.
 """
 
 from __future__ import annotations
@@ -21,17 +27,185 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
-from minrisk.ensemble.bin_columns import BinColumns, bin_columns_of, weighed_trees
-from minrisk.ensemble.kind import CrossFit, Kind, Task
+from minrisk.ensemble.members import CrossFit, Kind, Task
+from minrisk.model.trees import Tree
 from minrisk.rows.base import Rows
 from minrisk.rows.costs import log_frequencies
 
+NO_DEVIATION = 1e-9  # standard deviation, as a share of the largest value, below which a column is rounding
+
+
+class BinColumns(NamedTuple):
+    """Columns that depend on one feature, and the tree whose leaves tell their values."""
+
+    feature: int
+    tree: Tree
+    values: FloatArray  # (leaves, m): of each column in each leaf, 0 in the mean of the rows
+    mass: FloatArray  # (leaves,): share of the rows in each
+    leaf: IntArray  # (n,): of the rows that the columns were learnt from
+
+    def of_rows(self) -> FloatArray:
+        """The columns of these rows, (m, n)."""
+        return np.ascontiguousarray(self.values.T[:, self.leaf])
+
+
+def leaf_ends(n_bins: int, missing: bool, most: int) -> IntArray:
+    """The last bin of each leaf but the last, at most so many leaves; missing values have one of their own."""
+    first = int(missing)
+    leaf = np.arange(n_bins - first) * min(most - first, n_bins - first) // max(1, n_bins - first)
+    ends = np.flatnonzero(np.diff(leaf)) + first
+    return np.concatenate([[0], ends]) if missing and n_bins > 1 else ends
+
+
+def balanced_tree(feature: int, ends: IntArray, thresholds: FloatArray, new_missing: bool) -> Tree:
+    """A tree on one feature, whose leaf number i, from the left, ends with bin `ends[i]` and names vector i.
+
+    With `new_missing` the root leads missing values, which training has not seen, to one more leaf: the last vector.
+    """
+    nodes: list[tuple[int, int, int]] = []  # end (or leaf), left child or itself, depth
+    spans = [(0, len(ends) + 1, 0)]
+    if new_missing:
+        nodes.append((-1, 1, 0))
+        spans = [(len(ends) + 1, len(ends) + 2, 1), (0, len(ends) + 1, 1)]
+    waiting = len(nodes) + len(spans)
+    for low, high, depth in spans:  # which grows
+        if high - low == 1:
+            nodes.append((low, len(nodes), depth))
+            continue
+        middle = (low + high) // 2
+        nodes.append((middle - 1, waiting, depth))
+        spans += [(low, middle, depth + 1), (middle, high, depth + 1)]
+        waiting += 2
+    of_node, left, depth_of = np.array(nodes, dtype=np.int32).T
+    leaf = left == np.arange(len(left))
+    split = np.where(leaf | (of_node < 0), 0, of_node)
+    bins = np.where(leaf, LEAF_BIN, np.append(ends, 0)[split]).astype(np.int32)
+    threshold = np.where(leaf, np.inf, np.append(thresholds, -np.inf)[np.where(leaf, 0, bins)])
+    if new_missing:
+        bins[0], threshold[0] = 0, -np.inf  # a bin that is never looked at
+    return Tree(
+        np.where(leaf, 0, feature).astype(np.int32),
+        bins,
+        threshold,
+        left,
+        leaf.astype(np.float64),
+        np.where(leaf, of_node, 0).astype(np.int32),
+        np.zeros(len(left)),
+        int(depth_of.max()),
+    )
+
+
+def with_new_missing(tree: Tree, thresholds: FloatArray) -> Tree:
+    """The tree with a leaf for missing values where training has seen none: they count as the mean there, too."""
+    if len(thresholds) and thresholds[0] == -np.inf:
+        return tree
+    ends = np.sort(tree.bin[tree.left != np.arange(len(tree.left))])
+    return balanced_tree(int(tree.feature.max()), ends, thresholds, True)
+
+
+def bin_columns_of(
+    feature: int, bins: IntArray, x: FloatArray, weight: FloatArray, thresholds: FloatArray, most: int, is_code: bool
+) -> BinColumns | None:
+    """Columns of one feature; None: it is constant.
+
+    Parameters
+    ----------
+    feature : int
+    bins : ndarray of int, (n,)
+        Of the rows,
+    x : ndarray of shape (n,)
+        their values,
+    weight : ndarray of shape (n,)
+        and their weights, whose sum is 1.
+    thresholds : ndarray
+        Between the bins.
+    most : int
+        Leaves.
+    is_code : bool
+        Whether numbers are codes of categories.
+    """
+    missing = len(thresholds) > 0 and thresholds[0] == -np.inf
+    ends = leaf_ends(len(thresholds) + 1, bool(missing), most)
+    leaf = np.searchsorted(ends, bins)
+    mass = np.bincount(leaf, weight, len(ends) + 1).astype(np.float64)
+    if is_code:
+        found = [np.eye(len(mass))]
+    else:
+        found = [np.eye(len(mass))[:, :1]] if missing else []
+        found += _of_numbers(leaf, x, weight, thresholds[ends], mass, int(missing))
+    columns = [column for column in found if len(mass) > 1]
+    if not columns:
+        return None
+    values = np.concatenate(columns, axis=1)
+    values -= mass @ values
+    return BinColumns(feature, balanced_tree(feature, ends, thresholds, False), values, mass, leaf)
+
+
+def _of_numbers(
+    leaf: IntArray, x: FloatArray, weight: FloatArray, edges: FloatArray, mass: FloatArray, missing: int
+) -> list[FloatArray]:
+    """Rank and value of each leaf, of deviation 1; 0 where the value is missing. Of two leaves these are the same."""
+    edges, present = edges[missing:], mass[missing:]
+    columns = [np.cumsum(present) - present / 2.0] if np.any(present > 0) else []
+    if columns and len(edges) > 1:
+        top, own = float(np.abs(edges).max()), leaf >= missing
+        with np.errstate(over="ignore"):
+            x, edges, at = x[own] / top, edges / top, leaf[own] - missing
+        low = np.append(2.0 * edges[0] - edges[1], edges)
+        high = np.append(edges, 2.0 * edges[-1] - edges[-2])
+        total = np.bincount(at, weight[own] * np.clip(x, low[at], high[at]), len(present))
+        columns.append(np.divide(total, present, out=(low + high) / 2.0, where=present > 0))
+    found = []
+    for column in columns:
+        column = column - present @ column / present.sum()
+        deviation = float(np.sqrt(present @ column**2 / mass.sum()))
+        if deviation > NO_DEVIATION * np.abs(column).max():
+            found.append(np.concatenate([np.zeros(missing), column / deviation])[:, None])
+    return found
+
+
+def weighed_trees(
+    columns: Sequence[BinColumns],
+    coefficients: Sequence[FloatArray],
+    gain: float,
+    new_missing: Sequence[FloatArray] | None = None,
+) -> tuple[list[Tree], list[FloatArray]]:
+    """A tree with its vectors for each feature, the one that moves scores most first.
+
+    Parameters
+    ----------
+    columns : sequence of BinColumns
+    coefficients : sequence of ndarray of shape (m, K)
+        Of the columns of each.
+    gain : float
+        Share of the loss that all of them take away: each has a part by the variance of its scores.
+    new_missing : sequence of ndarray, optional
+        Thresholds of each feature, for trees that know of missing values where training has seen none.
+    """
+    vectors = [one.values @ own for one, own in zip(columns, coefficients, strict=True)]
+    moved = np.array([one.mass @ np.sum(own**2, axis=1) for one, own in zip(columns, vectors, strict=True)])
+    share = gain * moved / (moved.sum() or 1.0)
+    trees, found = [], []
+    for j in np.argsort(-moved, kind="stable").tolist():
+        tree, own = columns[j].tree, vectors[j]
+        if new_missing is not None and (whole := with_new_missing(tree, new_missing[j])) is not tree:
+            tree, own = whole, np.concatenate([own, np.zeros((1, own.shape[1]))])
+        splits = tree.value == 0.0
+        trees.append(tree._replace(gain=np.where(splits, share[j] / splits.sum(), 0.0)))
+        found.append(own)
+    return trees, found
+
+
+# -- members ----------------------------------------------------------------------------------------------------------
 MOST_AXES = 1024  # columns: of more, principal axes would take longer than they save
+
+
 MOST_ITERATIONS = 500  # for a penalty
 
 
@@ -78,7 +252,7 @@ class Regression:
         total = float(rows.sum() + 0.5 * n_classes)
         self._parts = [(design.coordinates[:, p], design.label[p], design.weight[p] / total) for p in parts]
         self._half, self.crowding = 0.5 / total, len(design.squares) / total
-        self.least = defaults.LOGISTIC_LEAST / total
+        self.least = 0.1 / total  # of few rows each decides about the coefficients
         self.start = log_frequencies(rows)
         spread = np.exp(self.start) * -np.expm1(self.start)
         self._spread, self._squares = np.maximum(spread, np.finfo(float).tiny), design.squares
@@ -129,12 +303,13 @@ class Regression:
 
 def penalty_of(n_rounds: int, crowding: float) -> float:
     """Share of the rows' weight, where there are so many columns for each row."""
+    # It falls to a third or so at the next checkpoint.
     first = defaults.LOGISTIC_PENALTY + crowding
-    return float(first * (defaults.FIRST_CHECKPOINT / n_rounds) ** defaults.LOGISTIC_POWER)
+    return float(first * (defaults.FIRST_CHECKPOINT / n_rounds) ** 5)
 
 
 class LogisticMember:
-    """One softmax regression in training; see `minrisk.ensemble.kind.Member`.
+    """One softmax regression in training; see `minrisk.ensemble.members.Member`.
 
     Parameters
     ----------
@@ -147,7 +322,8 @@ class LogisticMember:
         assert kind.design is not None
         self._design, self._thresholds = kind.design, kind.task.table.columns.thresholds
         self._regression = Regression(self._design, kind.task.n_outputs, fold)
-        self._tolerance = defaults.LOGISTIC_LAST_TOLERANCE if fold is None else defaults.LOGISTIC_TOLERANCE
+        # Of the gradient, in units of the curvature: a quarter of the first changes no log-loss by a thousandth.
+        self._tolerance = 1e-6 if fold is None else 2e-3
         self._of_all, self.reached, self.seconds = fold is None, -1, 0.0
         self._rows = kind.rows(fold)
         self._rows.rest(True)
@@ -195,7 +371,6 @@ class Logistic(Kind):
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        self.workers = task.workers
         self.design: Design | None = None
 
     @classmethod
@@ -217,8 +392,8 @@ class Logistic(Kind):
         """A member to be trained on the other folds."""
         return LogisticMember(self, fold)
 
-    def finish(self, fit: CrossFit, most: int) -> CrossFit:
-        """With one member of all rows, of the same penalty, in place of those that left rows out."""
+    def finish(self, fit: CrossFit) -> CrossFit:
+        """Return it with one member of all rows, of the same penalty, in place of those that left rows out."""
         member = LogisticMember(self, None)
         member.train([fit.n_rounds])
         return fit._replace(members=[member.result(fit.n_rounds)], seconds=fit.seconds + member.seconds)
@@ -240,7 +415,7 @@ def fit_design(task: Task) -> Design | None:
         rows = rows[np.linspace(0, len(rows) - 1, max(1, most)).astype(np.int64)]
     X = np.asarray(table.X[table.rows[rows]], dtype=np.float64)
     weight = few.weight[rows].astype(np.float64)
-    share, leaves = weight / weight.sum(), max(2, defaults.LOGISTIC_LEAVES // d)
+    share, leaves = weight / weight.sum(), max(2, (1 << 15) // d)  # of all trees that its model becomes, at most
     found = []
     for j, bins in enumerate(columns.some(d, rows).binned):
         if is_copy[j]:
