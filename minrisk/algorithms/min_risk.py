@@ -507,7 +507,7 @@ class MinRiskClassifier(BoostedClassifier):
 
     # -- prediction ------------------------------------------------------------------------------------------------
     def _expected(self, X: np.ndarray, scores: FloatArray) -> FloatArray | None:
-        """Expected costs under the costs of the fit: its matrix, or what was learnt from costs per row."""
+        """Return expected costs under the costs of the fit: its matrix, or what was learnt from costs per row."""
         from minrisk.model.decisions import expected_costs
 
         if self.model_.link is None:
@@ -570,7 +570,7 @@ class MinRiskClassifier(BoostedClassifier):
 
     @of_one_fit
     def _predict_by(self, X: Any, cost: Any, max_excess: float) -> Labels:
-        """The decisions under the costs of the fit, or these."""
+        """Return the decisions under the costs of the fit, or these."""
         from minrisk.model.cascade import DecisionRule
         from minrisk.model.decisions import expected_costs
 

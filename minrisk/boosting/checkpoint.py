@@ -23,16 +23,15 @@ from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from minrisk._callers import warn_caller
-from minrisk._kernels._dtypes import LEAF_BIN, MAX_DEPTH
+from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._temporary import temporary
-from minrisk._typing import Int32Array, IntArray
 from minrisk.boosting.loop import Progress
-from minrisk.boosting.monitors import Monitor, RoundInfo
+from minrisk.boosting.monitors import Monitor, RiskHistory, RoundInfo, Stages
 from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.model.similarities import PackedSimilarities, Similarity, pack_similarities
@@ -57,18 +56,11 @@ Arrays = dict[str, np.ndarray]
 ROUNDS_ASKED = "n_estimators"  # what a warm start may change
 
 
-class Stateful(Protocol):
-    """A monitor that goes on with what it has seen of earlier rounds."""
-
-    def state(self) -> dict[str, Any]:
-        """Arrays by name."""
-
-    def restore(self, state: Arrays) -> None:
-        """Take them back."""
+Stateful = RiskHistory | Stages  # monitors that go on with what they have seen of earlier rounds
 
 
 class Mark(NamedTuple):
-    """How much of a `Progress` is of whole rounds: its lists only grow, so other threads may read as much."""
+    """Hold how much of a `Progress` is of whole rounds: its lists only grow, so other threads may read as much."""
 
     trees: int
     losses: int
@@ -97,7 +89,7 @@ class Run:
         self._found: Arrays | None = None if checkpoint is None else checkpoint.take(self)
 
     def begun(self, rows: Rows, seen: Sequence[Stateful] = (), per_round: int = 1) -> Progress | None:
-        """The rounds that were kept, of so many learners, and what monitors saw of them; None where there are none.
+        """Return the rounds that were kept, of so many learners; None where there are none. Monitors go on from them.
 
         Raises
         ------
@@ -128,7 +120,7 @@ class Run:
         return [self]
 
     def before_rounds(self, info: RoundInfo) -> None:
-        """A constant is made again."""
+        """Do nothing: a constant is made again."""
 
     def after_round(self, info: RoundInfo) -> bool:
         """Write, where it is time to."""
@@ -198,7 +190,7 @@ class Checkpoint:
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
-        """A block whose errors mean that the file is not what it should be."""
+        """Open a block whose errors mean that the file is not what it should be."""
         try:
             yield
         except (OSError, MemoryError):
@@ -317,7 +309,7 @@ class Checkpoint:
 
 
 def _pieces(part: Any) -> Iterator[Any]:
-    """Arrays of rows, or the part itself."""
+    """Yield arrays of rows, or the part itself."""
     if isinstance(part, RowBlocks):
         yield from (block for _, block in part.blocks())
     elif isinstance(part, SparseRows):
@@ -359,7 +351,7 @@ def _under(arrays: Arrays, prefix: str) -> Arrays:
 
 
 def _arrays_of(made: Progress, mark: Mark) -> Arrays:
-    """The rounds of a progress that are whole."""
+    """Return the rounds of a progress that are whole."""
     assert made.intercept is not None
     learners, vectors = made.trees[: mark.trees], made.vectors[: mark.trees]
     arrays = {
@@ -375,6 +367,7 @@ def _arrays_of(made: Progress, mark: Mark) -> Arrays:
         packed = pack_similarities(learners)
         return arrays | {f"s {field.name}": getattr(packed, field.name) for field in fields(packed)}
     arrays["nodes"] = np.array([len(tree.feature) for tree in learners], dtype=np.int64)
+    arrays["depth"] = np.array([tree.depth for tree in learners], dtype=np.int64)
     arrays["linear"] = np.array([tree.slope is not None for tree in learners], dtype=np.bool_)
     for name, dtype in NODES.items():
         arrays[f"t {name}"] = np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in learners)])
@@ -385,7 +378,7 @@ def _arrays_of(made: Progress, mark: Mark) -> Arrays:
 
 
 def _progress_of(arrays: Arrays, n_features: int, n_scores: int, per_round: int) -> Progress:
-    """The rounds; raises `ValueError` where they are none of so many features, scores and learners each."""
+    """Return the rounds; raise `ValueError` where they are none of so many features, scores and learners each."""
     intercept, n_vectors = arrays["intercept"].copy(), arrays["n_vectors"]
     log_scales, losses, edges = (arrays[name].tolist() for name in ("log_scales", "losses", "edges"))
     floats = [arrays["vectors"], intercept, arrays["log_scale"]]
@@ -434,7 +427,7 @@ def _check_seen(state: Arrays, n_rounds: int, n_scores: int, whole: bool) -> Non
 
 
 def _similarities(arrays: Arrays, n_features: int) -> list[Any]:
-    """Learners whose anchors are there."""
+    """Return learners whose anchors are there."""
     packed = PackedSimilarities(**_under(arrays, "s "))
     m, d = packed.anchors.shape
     numbers = np.concatenate([packed.near, packed.far])
@@ -453,13 +446,15 @@ def _similarities(arrays: Arrays, n_features: int) -> list[Any]:
 
 
 def _trees(arrays: Arrays, n_features: int) -> list[Any]:
-    """Trees, each of whose nodes but the root is the child of one node before it."""
-    sizes, linear = arrays["nodes"], arrays["linear"]
+    """Return trees, each of whose nodes but the root is the child of one node before it."""
+    sizes, depth, linear = arrays["nodes"], arrays["depth"], arrays["linear"]
     nodes, lines = _under(arrays, "t "), _under(arrays, "l ")
     n, of_lines = int(sizes.sum()), int(sizes[linear].sum())
     _check(
         sizes.min(initial=1) > 0,
-        linear.shape == sizes.shape,
+        linear.shape == depth.shape == sizes.shape,
+        np.all(depth >= 0),
+        np.all(2 * depth < sizes),  # a walk is no longer than a tree is large
         linear.dtype == np.bool_,
         all(nodes[name].shape == (n,) and nodes[name].dtype == dtype for name, dtype in NODES.items()),
         all(lines[name].shape == (of_lines,) and np.isfinite(lines[name]).all() for name in ("slope", "origin")),
@@ -482,27 +477,14 @@ def _trees(arrays: Arrays, n_features: int) -> list[Any]:
         np.isfinite(nodes["value"]).all(),
         np.isfinite(nodes["gain"]).all(),
     )
-    depth = _depths(first + left, inner)
     ends, ends_of_lines = np.cumsum(sizes), np.cumsum(sizes * linear)
     trees = []
-    for size, end, line, is_linear in zip(
-        sizes.tolist(), ends.tolist(), ends_of_lines.tolist(), linear.tolist(), strict=True
+    for size, end, line, is_linear, steps in zip(
+        *(numbers.tolist() for numbers in (sizes, ends, ends_of_lines, linear, depth)), strict=True
     ):
         part, lines_of = slice(end - size, end), slice(line - size, line)
-        made = Tree(**{name: nodes[name][part].copy() for name in NODES}, depth=int(depth[part].max()))
+        made = Tree(**{name: nodes[name][part].copy() for name in NODES}, depth=steps)
         if is_linear:
             made = made._replace(slope=lines["slope"][lines_of].copy(), origin=lines["origin"][lines_of].copy())
         trees.append(made)
     return trees
-
-
-def _depths(left: IntArray, inner: np.ndarray) -> Int32Array:
-    """Count the steps that lead to each node."""
-    depth, at = np.zeros(len(left), dtype=np.int32), np.flatnonzero(inner)
-    for _ in range(MAX_DEPTH + 1):
-        before = depth[left[at]]
-        depth[left[at]] = depth[left[at] + 1] = depth[at] + 1
-        at = at[depth[left[at]] > before]
-        if not len(at):
-            return depth
-    raise ValueError(MAX_DEPTH)

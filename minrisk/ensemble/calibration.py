@@ -26,7 +26,7 @@ MOST_STEPS = 60  # of that search, at most
 
 
 def half_row(held: HeldOut) -> float:
-    """Share of half a row in the weight of these rows.
+    """Return share of half a row in the weight of these rows.
 
     That half a row may be of another class keeps rows that are all decided rightly from making the next one certain:
     n of them leave others 1 / (2 n + 1), Krichevsky and Trofimov's estimate.
@@ -35,7 +35,7 @@ def half_row(held: HeldOut) -> float:
 
 
 def fit_weight(held: HeldOut, link: Link, start: float, caution: float, whole: bool = False) -> tuple[float, float]:
-    """Weight >= 0 of one score function, without a shift, and the loss there: by Newton steps between known bounds.
+    """Find the weight >= 0 of one score function, without a shift, and the loss there: Newton steps between bounds.
 
     It is put on what is known without scores, unless the scores are the `whole`.
     """

@@ -71,7 +71,7 @@ class CostRegression:
     bounds: IntArray
 
     def of_class(self, X: FloatArray, j: int) -> FloatArray:
-        """m_j: what each decision costs rows that are of class j, (n, D); at least 0."""
+        """Return m_j: what each decision costs rows that are of class j, (n, D); at least 0."""
         costs = np.tile(self.means[j], (len(X), 1))
         first, last = self.bounds[j : j + 2].tolist()
         if first < last:
@@ -79,7 +79,7 @@ class CostRegression:
         return np.asarray(np.maximum(costs, 0.0, out=costs))
 
     def expected(self, X: np.ndarray | SparseRows, p: FloatArray) -> FloatArray:
-        """Expected cost of each decision, (n, D), with class probabilities p (n, K)."""
+        """Return expected cost of each decision, (n, D), with class probabilities p (n, K)."""
         expected, height = np.zeros((len(X), self.means.shape[1])), PREDICTED_ROWS
         if isinstance(X, SparseRows):
             packed, used = self.packed.compact()
@@ -163,7 +163,7 @@ def _held_out(folded: FoldedRows, table: Table, fits: Sequence[ClassFit | None])
 
 
 def packed_regression(unit: float, means: FloatArray, fits: Sequence[Progress]) -> CostRegression:
-    """The regression of these learners for each class, their vectors in units of the costs."""
+    """Return the regression of these learners for each class, their vectors in units of the costs."""
     bounds = np.zeros(len(means) + 1, dtype=np.int64)
     if fits:
         bounds[1:] = np.cumsum([len(fit.trees) for fit in fits])

@@ -158,6 +158,12 @@ def moment_rows(n_features: int) -> int:
     return min(MOMENT_ROWS, (1 << 22) // n_features)
 
 
+def is_too_linear(n_features: int, n_folds: int, n_rows: int) -> bool:
+    """Tell whether linear features would take too much time or memory."""
+    most = min(n_features, PRINCIPAL) + n_folds * min(n_features, DISCRIMINANT)
+    return n_features > LINEAR_FEATURES or most * n_rows > LINEAR_BINS
+
+
 def is_smooth(n_rows: float, n_outputs: int, n_features: int) -> bool:
     """Tell whether rows are so few that smooth members may find what trees do not, in a small part of a fit's time."""
     small = n_rows * n_outputs <= 1 << 17 and n_rows * n_features <= 1 << 20

@@ -4,9 +4,9 @@ Linear and weak signals take trees many rounds, each of which also learns noise.
 
     sum_i w_i -log p_iy / W + penalty / 2 |B|^2,    p_i = softmax(a + B' z_i),
 
-where z are the columns of `bin_columns_of`, with a free intercept and half a row of each class at the
-mean of all rows, as class frequencies have it. A checkpoint is a penalty, each of which begins where the last one
-ended; left-out rows choose it as they choose the rounds of trees. In the end one member of all rows has that penalty.
+where z are the columns of `bin_columns_of`, with a free intercept and half a row of each class at the mean of all rows,
+as class frequencies have it. A checkpoint is a penalty, each of which begins where the last one ended; out-of-fold rows
+choose it as they choose the rounds of trees. In the end one member of all rows has that penalty.
 
 L-BFGS (Liu and Nocedal, "On the limited memory BFGS method for large scale optimization", 1989) runs on coefficients
 of the columns' principal axes, each in units of its curvature where all rows have the class frequencies: so neither
@@ -33,7 +33,7 @@ from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
-from minrisk.ensemble.members import CrossFit, Kind, Task
+from minrisk.ensemble.members import Kind, Member, Task
 from minrisk.model.trees import Tree
 from minrisk.rows.base import Rows
 from minrisk.rows.costs import log_frequencies
@@ -51,12 +51,12 @@ class BinColumns(NamedTuple):
     leaf: IntArray  # (n,): of the rows that the columns were learnt from
 
     def of_rows(self) -> FloatArray:
-        """The columns of these rows, (m, n)."""
+        """Return the columns of these rows, (m, n)."""
         return np.ascontiguousarray(self.values.T[:, self.leaf])
 
 
 def leaf_ends(n_bins: int, missing: bool, most: int) -> IntArray:
-    """The last bin of each leaf but the last, at most so many leaves; missing values have one of their own."""
+    """Return the last bin of each leaf but the last, at most so many leaves; missing values have one of their own."""
     first = int(missing)
     leaf = np.arange(n_bins - first) * min(most - first, n_bins - first) // max(1, n_bins - first)
     ends = np.flatnonzero(np.diff(leaf)) + first
@@ -64,7 +64,7 @@ def leaf_ends(n_bins: int, missing: bool, most: int) -> IntArray:
 
 
 def balanced_tree(feature: int, ends: IntArray, thresholds: FloatArray, new_missing: bool) -> Tree:
-    """A tree on one feature, whose leaf number i, from the left, ends with bin `ends[i]` and names vector i.
+    """Return a tree on one feature, whose leaf number i, from the left, ends with bin `ends[i]` and names vector i.
 
     With `new_missing` the root leads missing values, which training has not seen, to one more leaf: the last vector.
     """
@@ -102,7 +102,7 @@ def balanced_tree(feature: int, ends: IntArray, thresholds: FloatArray, new_miss
 
 
 def with_new_missing(tree: Tree, thresholds: FloatArray) -> Tree:
-    """The tree with a leaf for missing values where training has seen none: they count as the mean there, too."""
+    """Return it with a leaf for missing values where training has seen none: they count as the mean there, too."""
     if len(thresholds) and thresholds[0] == -np.inf:
         return tree
     ends = np.sort(tree.bin[tree.left != np.arange(len(tree.left))])
@@ -112,7 +112,7 @@ def with_new_missing(tree: Tree, thresholds: FloatArray) -> Tree:
 def bin_columns_of(
     feature: int, bins: IntArray, x: FloatArray, weight: FloatArray, thresholds: FloatArray, most: int, is_code: bool
 ) -> BinColumns | None:
-    """Columns of one feature; None: it is constant.
+    """Make columns of one feature; None: it is constant.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def bin_columns_of(
 def _of_numbers(
     leaf: IntArray, x: FloatArray, weight: FloatArray, edges: FloatArray, mass: FloatArray, missing: int
 ) -> list[FloatArray]:
-    """Rank and value of each leaf, of deviation 1; 0 where the value is missing. Of two leaves these are the same."""
+    """Return rank and value of each leaf, of deviation 1; 0 where missing. Of two leaves these are the same."""
     edges, present = edges[missing:], mass[missing:]
     columns = [np.cumsum(present) - present / 2.0] if np.any(present > 0) else []
     if columns and len(edges) > 1:
@@ -176,7 +176,7 @@ def weighed_trees(
     gain: float,
     new_missing: Sequence[FloatArray] | None = None,
 ) -> tuple[list[Tree], list[FloatArray]]:
-    """A tree with its vectors for each feature, the one that moves scores most first.
+    """Return a tree with its vectors for each feature, the one that moves scores most first.
 
     Parameters
     ----------
@@ -204,8 +204,6 @@ def weighed_trees(
 
 # -- members ----------------------------------------------------------------------------------------------------------
 MOST_AXES = 1024  # columns: of more, principal axes would take longer than they save
-
-
 MOST_ITERATIONS = 500  # for a penalty
 
 
@@ -221,7 +219,7 @@ class Design(NamedTuple):
     bounds: IntArray  # (n_folds + 1,): first row of each fold
 
     def coefficients(self, along: FloatArray) -> list[FloatArray]:
-        """Of the columns of each feature, from those along the axes (p, K)."""
+        """Return those of the columns of each feature, from those along the axes (p, K)."""
         of_columns = along if self.axes is None else self.axes @ along
         return np.split(of_columns, np.cumsum([one.values.shape[1] for one in self.columns])[:-1])
 
@@ -258,7 +256,7 @@ class Regression:
         self._spread, self._squares = np.maximum(spread, np.finfo(float).tiny), design.squares
 
     def loss(self, along: FloatArray, intercept: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """The mean log-loss, and its slopes."""
+        """Return the mean log-loss, and its slopes."""
         top = intercept.max()
         total = float(np.exp(intercept - top).sum())
         value = self._half * float((np.log(total) + top - intercept).sum())
@@ -281,7 +279,7 @@ class Regression:
     def solved(
         self, penalty: float, along: FloatArray, intercept: FloatArray, tolerance: float
     ) -> tuple[FloatArray, FloatArray, float]:
-        """Coefficients along the axes and intercept of the least penalised loss, and what it is; begun from others."""
+        """Find coefficients along the axes and intercept of least penalised loss, begun from others, and that loss."""
         from scipy.optimize import fmin_l_bfgs_b
 
         unit = 1.0 / np.sqrt(self._squares[:, None] * self._spread + penalty)
@@ -302,14 +300,14 @@ class Regression:
 
 
 def penalty_of(n_rounds: int, crowding: float) -> float:
-    """Share of the rows' weight, where there are so many columns for each row."""
+    """Return share of the rows' weight, where there are so many columns for each row."""
     # It falls to a third or so at the next checkpoint.
     first = defaults.LOGISTIC_PENALTY + crowding
     return float(first * (defaults.FIRST_CHECKPOINT / n_rounds) ** 5)
 
 
-class LogisticMember:
-    """One softmax regression in training; see `minrisk.ensemble.members.Member`.
+class LogisticMember(Member):
+    """One softmax regression in training.
 
     Parameters
     ----------
@@ -324,8 +322,7 @@ class LogisticMember:
         self._regression = Regression(self._design, kind.task.n_outputs, fold)
         # Of the gradient, in units of the curvature: a quarter of the first changes no log-loss by a thousandth.
         self._tolerance = 1e-6 if fold is None else 2e-3
-        self._of_all, self.reached, self.seconds = fold is None, -1, 0.0
-        self._rows = kind.rows(fold)
+        self._of_all, self._rows = fold is None, kind.rows(fold)
         self._rows.rest(True)
         along = np.zeros((len(self._design.squares), kind.task.n_outputs))
         self.start = self._regression.start
@@ -343,16 +340,13 @@ class LogisticMember:
         self.seconds += time.perf_counter() - begun
 
     def scores(self, n_rounds: int) -> LeftOut:
-        """Of the left-out rows at a checkpoint."""
+        """Return those of the out-of-fold rows at a checkpoint."""
         made = self.result(n_rounds)
         assert made.intercept is not None
         return self._rows.left_out_scores(made.trees, made.vectors, made.intercept)
 
-    def rest(self) -> None:
-        """Nothing: what it holds of the rows is shared."""
-
     def result(self, n_rounds: int) -> Progress:
-        """Its trees at a checkpoint."""
+        """Return its trees at a checkpoint."""
         along, intercept, value = self._found[n_rounds]
         if n_rounds == 0:
             return Progress(intercept=intercept)
@@ -375,32 +369,26 @@ class Logistic(Kind):
 
     @classmethod
     def of(cls, task: Task) -> Self | None:
-        """Beside softmax, on rows that lie here."""
+        """Return itself beside softmax, on rows that lie here."""
         few = task.table.n_features <= defaults.LINEAR_FEATURES
         return cls(task) if task.link == "softmax" and few and len(task.table.rows) else None
 
     def ready(self) -> bool:
-        """With the columns, if there are any."""
+        """Prepare the columns, if there are any."""
         self.design = fit_design(self.task)
         return self.design is not None
 
     def rows(self, fold: int | None) -> Rows:
-        """What says of a member's trees what they answer to left-out rows."""
+        """Return what says of a member's trees what they answer to out-of-fold rows."""
         return self.task.folded.without(fold, self.task.table.columns, Workers())
 
-    def member(self, fold: int) -> LogisticMember:
-        """A member to be trained on the other folds."""
+    def member(self, fold: int | None) -> LogisticMember:
+        """Return a member to be trained on the other folds, or on all."""
         return LogisticMember(self, fold)
-
-    def finish(self, fit: CrossFit) -> CrossFit:
-        """Return it with one member of all rows, of the same penalty, in place of those that left rows out."""
-        member = LogisticMember(self, None)
-        member.train([fit.n_rounds])
-        return fit._replace(members=[member.result(fit.n_rounds)], seconds=fit.seconds + member.seconds)
 
 
 def fit_design(task: Task) -> Design | None:
-    """Columns of all features, from all rows or evenly spaced ones; None: nothing varies."""
+    """Make columns of all features, from all rows or evenly spaced ones; None: nothing varies."""
     table, few = task.table, task.folded.gathered()
     d, columns = table.n_features, table.columns
     is_code, is_copy = table.categories

@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import partial
-from typing import ClassVar, NamedTuple, Protocol, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -53,31 +53,35 @@ class Task(NamedTuple):
         return defaults.first_rounds(self.costs.n_rows, self.settings.n_estimators)
 
     def last_rounds(self, n_rounds: int, most: int) -> int:
-        """Rounds on all rows of a member of so many without its fold, at `most` rounds in all."""
+        """Return rounds on all rows of a member of so many without its fold, at `most` rounds in all."""
         return defaults.last_rounds(self.costs.n_rows, n_rounds, most)
 
 
-class Member(Protocol):
+class Member(ABC):
     """One member in training, and the scores of the rows that it does not see, at every checkpoint."""
 
-    seconds: float
-    reached: int  # the last checkpoint's round; -1: none
+    start: FloatArray  # scores (D,) before the first round
+    seconds: float = 0.0
+    reached: int = -1  # the last checkpoint's round; -1: none
 
-    @property
-    def start(self) -> FloatArray:
-        """Scores (D,) before the first round."""
-
+    @abstractmethod
     def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints, as far as there is anything left to learn, and keep the scores there."""
 
+    @abstractmethod
     def scores(self, n_rounds: int) -> LeftOut:
         """Return the scores of the rows left out at a checkpoint."""
 
-    def rest(self) -> None:
-        """Free memory while others train."""
-
+    @abstractmethod
     def result(self, n_rounds: int) -> Progress:
-        """Return the first rounds."""
+        """Return the first rounds, or its trees at a checkpoint."""
+
+    def smooth(self) -> SmoothScores | None:
+        """Return what it ends as, if not as trees."""
+        return None
+
+    def rest(self) -> None:  # noqa: B027
+        """Free memory while others train, if it holds much."""
 
 
 class CrossFit(NamedTuple):
@@ -151,16 +155,22 @@ class Kind(ABC):
         return None
 
     @abstractmethod
-    def member(self, fold: int) -> Member:
-        """Return a member to be trained on the other folds."""
+    def member(self, fold: int | None) -> Member:
+        """Return a member to be trained on the other folds; None: on all of them."""
 
     def members(self, first: int, last: int) -> list[Member]:
         """Return those for these folds."""
         return [self.member(fold) for fold in range(first, last)]
 
-    @abstractmethod
     def finish(self, fit: CrossFit) -> CrossFit:
-        """Return it with the last rounds of its members, on all rows; what out-of-fold rows have said stands."""
+        """Return it with what it ends as on all rows; what out-of-fold rows have said of it stands.
+
+        Members that make no rounds give way to one of all rows, that goes as far.
+        """
+        member = self.member(None)
+        member.train([fit.n_rounds])
+        made, seconds = [member.result(fit.n_rounds)], fit.seconds + member.seconds
+        return fit._replace(members=made, smooth=member.smooth(), seconds=seconds)
 
 
 # -- cross-fitting -----------------------------------------------------------------------------------------------------

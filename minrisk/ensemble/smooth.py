@@ -7,7 +7,7 @@ of the log-loss by ridge regression in the kernels' space,
 
 with half the squares as the bound of the curvature that makes every step lower the loss (Böhning, "Multinomial logistic
 regression algorithm", 1992): those of all rows, also for members that leave some out, since larger ones bound as well
-and these are diagonal. Left-out rows choose where to stop, as with trees: the path is that of boosting with kernel
+and these are diagonal. Out-of-fold rows choose where to stop, as with trees: the path is that of boosting with kernel
 ridge regression (Bühlmann and Yu, "Boosting with the L2 loss", 2003) in fewer steps. A penalty on b itself was no
 better. In the end one member of all rows goes as far.
 
@@ -32,7 +32,7 @@ from minrisk.data.copies import content_keys
 from minrisk.data.row_keys import numbered_keys, odd_numbers, waiting_times
 from minrisk.ensemble import defaults
 from minrisk.ensemble.defaults import LANDMARKS, REACH
-from minrisk.ensemble.members import CrossFit, Kind, Task
+from minrisk.ensemble.members import Kind, Member, Task
 from minrisk.ensemble.table import standardisation, standardised
 from minrisk.model.smooth import SmoothScores
 from minrisk.rows.costs import log_frequencies
@@ -63,12 +63,12 @@ class Basis:
     directions: FloatArray
 
     def scores(self, weights: FloatArray) -> SmoothScores:
-        """The function of these weights (r, D)."""
+        """Return the function of these weights (r, D)."""
         return replace(self.kernels, vectors=np.ascontiguousarray(self.directions @ weights))
 
 
 def fit_basis(X: np.ndarray, weight: FloatArray, seed: int, n_given: int | None = None) -> Basis | None:
-    """Landmarks drawn among the different rows, and the rows' coordinates; None where the rows hardly differ.
+    """Draw landmarks among the different rows, and find the rows' coordinates; None where the rows hardly differ.
 
     Rows that weigh less than most are seldom drawn. Neither the order of the rows matters, nor whether a weight is
     copies of a row, and a row more seldom does.
@@ -109,12 +109,11 @@ def fit_basis(X: np.ndarray, weight: FloatArray, seed: int, n_given: int | None 
 
 
 # -- members ----------------------------------------------------------------------------------------------------------
-class SmoothMember:
-    """One softmax regression in training; see `minrisk.ensemble.members.Member`."""
+class SmoothMember(Member):
+    """One softmax regression in training."""
 
     def __init__(self, basis: Basis, few: FewRows, folded: FoldedRows, fold: int | None) -> None:
-        self.basis, self.reached, self.seconds = basis, -1, 0.0
-        self._folded, self._fold = folded, fold
+        self.basis, self._folded, self._fold = basis, folded, fold
         left_out = slice(0) if fold is None else slice(*few.bounds[fold : fold + 2].tolist())
         self._left_out, trained = basis.coordinates[left_out], np.ones(len(few.label), dtype=np.bool_)
         trained[left_out] = False
@@ -127,7 +126,7 @@ class SmoothMember:
         self._scores: dict[int, np.ndarray] = {}
 
     def train(self, rounds: Sequence[int]) -> None:
-        """Go on to each of these checkpoints and keep the left-out rows' scores there."""
+        """Go on to each of these checkpoints and keep the out-of-fold rows' scores there."""
         begun, bound = time.perf_counter(), 0.5 * self.basis.squares[:, None]
         most, bend = defaults.PENALTY * float(self._mass.sum()), defaults.BEND
         self.reached, (scores, left, step) = max(0, self.reached), self._space
@@ -143,19 +142,16 @@ class SmoothMember:
         self.seconds += time.perf_counter() - begun
 
     def scores(self, n_rounds: int) -> LeftOut:
-        """Of the left-out rows at a checkpoint."""
+        """Return those of the out-of-fold rows at a checkpoint."""
         assert self._fold is not None
         return self._folded.dealt(self._scores[n_rounds], self._fold)
 
-    def rest(self) -> None:
-        """Nothing: its rows are few."""
-
     def result(self, n_rounds: int) -> Progress:
-        """Before the first step: only what is trained on all rows is kept."""
+        """Return the state before the first step: only what is trained on all rows is kept."""
         return Progress(intercept=self.start)
 
     def smooth(self) -> SmoothScores:
-        """Where it stands, but for the intercept."""
+        """Return where it stands, but for the intercept."""
         return self.basis.scores(self._weights)
 
 
@@ -171,7 +167,7 @@ class Smooth(Kind):
 
     @classmethod
     def of(cls, task: Task) -> Self | None:
-        """Beside softmax, on few rows that differ."""
+        """Return itself beside softmax, on few rows that differ."""
         if task.link != "softmax":
             return None
         if not defaults.is_smooth(task.costs.n_rows, task.n_outputs, task.table.n_features):
@@ -181,14 +177,6 @@ class Smooth(Kind):
         basis = fit_basis(X, few.weight, task.settings.seed, task.table.n_given)
         return None if basis is None else cls(task, basis, few)
 
-    def member(self, fold: int) -> SmoothMember:
-        """A member to be trained on the other folds."""
+    def member(self, fold: int | None) -> SmoothMember:
+        """Return a member to be trained on the other folds, or on all."""
         return SmoothMember(self.basis, self.few, self.task.folded, fold)
-
-    def finish(self, fit: CrossFit) -> CrossFit:
-        """Return it with one member of all rows, that goes as far, in place of those that left rows out."""
-        member = SmoothMember(self.basis, self.few, self.task.folded, None)
-        member.train([fit.n_rounds])
-        return fit._replace(
-            members=[member.result(fit.n_rounds)], smooth=member.smooth(), seconds=fit.seconds + member.seconds
-        )

@@ -173,7 +173,7 @@ def bin_table(
 
 # -- bins -------------------------------------------------------------------------------------------------------------
 def weight_of(X: Any, rows: IntArray, weight: FloatArray) -> FloatArray:
-    """Of every row of X (N,): these, and 0 for rows that do not count."""
+    """Return the weight of every row of X (N,): these, and 0 for rows that do not count."""
     of_all = np.zeros(len(X))
     of_all[rows] = weight
     return of_all
@@ -182,7 +182,7 @@ def weight_of(X: Any, rows: IntArray, weight: FloatArray) -> FloatArray:
 def bin_columns(
     X: Any, rows: IntArray, weight: FloatArray, binning: str, workers: Workers, max_bins: int | None
 ) -> Columns:
-    """The features of these rows; thresholds count every row of X by its weight."""
+    """Bin the features of these rows; thresholds count every row of X by its weight."""
     binner = fit_binner(X, binning, max_bins, None, None if np.all(weight == 1.0) else weight, workers)
     binned = binner.transform(X, _unless_all(rows, X), workers)
     return Columns(binned, binner.n_bins, binner.thresholds, X.room if isinstance(X, RowBlocks) else None)
@@ -199,7 +199,7 @@ def linear_columns(
     max_bins: int | None,
     workers: Workers,
 ) -> tuple[Projection, list[IntArray]] | None:
-    """Linear features, put behind the others: their projection, and the columns that each fold's member may see.
+    """Put linear features behind the others; return their projection and the columns that each fold's member may see.
 
     Principal components are shared; directions that separate the classes are learnt without the fold's rows.
     None without linear features: fewer than two features vary, there are more than 2000, or the linear ones would have
@@ -212,8 +212,7 @@ def linear_columns(
         Rows of X that `codes`, `weight`, `folds` and `axis` are about.
     """
     d, n_folds = X.shape[1], min(int(folds.max()) + 1, len(rows))
-    most = min(d, defaults.PRINCIPAL) + n_folds * min(d, defaults.DISCRIMINANT)
-    if d > defaults.LINEAR_FEATURES or most * len(rows) > defaults.LINEAR_BINS:
+    if defaults.is_too_linear(d, n_folds, len(rows)):
         return None
     of_all, ascending = weight_of(X, rows, weight), np.argsort(rows, kind="stable")
     moments = fit_moments(X, of_all, rows[ascending])
@@ -234,7 +233,7 @@ def linear_columns(
 def linear_features(
     moments: Moments, d: int, label: Codes, weight: FloatArray, fold: IntArray, n_folds: int
 ) -> tuple[Projection, list[IntArray]] | None:
-    """The projection, and the columns that the member of each fold may see, d features before them; None: too few vary.
+    """Return the projection, and columns that each fold's member may see, behind d features; None: too few vary.
 
     Parameters
     ----------
@@ -257,14 +256,14 @@ def linear_features(
 
 
 def _unless_all(rows: IntArray, X: Any) -> IntArray | None:
-    """These rows, or None if they are all rows of X in their order."""
+    """Return these rows, or None if they are all rows of X in their order."""
     return None if len(rows) == len(X) and not np.any(rows[1:] < rows[:-1]) else rows
 
 
 def projected_binner(
     X: Any, projection: Projection, weight: FloatArray | None, binning: str, max_bins: int | None, workers: Workers
 ) -> Binner:
-    """Thresholds of linear features, from the rows of X that those of features are found from."""
+    """Find thresholds of linear features, from the rows of X that those of features are found from."""
     told = rows_that_tell(len(X), None, weight)
     n = len(X) if told is None else len(told)
     of_rows = weight if weight is None or told is None else weight[told]
@@ -297,14 +296,8 @@ def fill_projected(
 
 # -- directions of linear features ------------------------------------------------------------------------------------
 SLICE_VALUES = 1 << 19  # of rows that are looked at together
-
-
 NULL = 1e-9  # an axis of less than this share of the largest variance is rounding
-
-
 SAME = 1e-6  # relative difference of entries of an axis that rounding may make
-
-
 MOST_PAIRED = 200  # classes, whose pairs are looked at
 
 
@@ -330,7 +323,7 @@ class Moments:
     scale: FloatArray
 
     def projection(self, directions: FloatArray) -> Projection:
-        """The projection on directions (r, m) among the principal axes."""
+        """Return the projection on directions (r, m) among the principal axes."""
         inverse = np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
         with np.errstate(over="ignore"):
             weights = ((self.axes @ directions) * inverse[:, None]).astype(np.float32).astype(np.float64)
@@ -338,11 +331,11 @@ class Moments:
         return Projection(self.center, self.scale, weights)
 
     def principal(self) -> FloatArray:
-        """Directions of the first principal components, (r, m)."""
+        """Return directions of the first principal components, (r, m)."""
         return np.eye(self.axes.shape[1])[:, :PRINCIPAL]
 
     def discriminant(self, codes: Codes, weight: FloatArray, part: IntArray) -> FloatArray:
-        """Directions in which the classes of the rows numbered `part` in Z differ most, (r, m).
+        """Find directions in which the classes of the rows numbered `part` in Z differ most, (r, m).
 
         Fisher's directions by the ratio of variances between and within classes, then for the pairs of classes that
         lie nearest each other the direction that parts the two (up to 200 classes). The covariance within classes is
@@ -377,7 +370,7 @@ class Moments:
 
 
 def standardisation(X: np.ndarray, weight: FloatArray, rows: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """Weighted means and standard deviations of all or some rows' features; 0 and 0 where nothing varies.
+    """Return weighted means and standard deviations of all or some rows' features; 0 and 0 where nothing varies.
 
     Parameters
     ----------
@@ -407,7 +400,7 @@ def standardisation(X: np.ndarray, weight: FloatArray, rows: IntArray | None = N
 
 
 def standardised(X: np.ndarray, rows: IntArray, center: FloatArray, scale: FloatArray) -> FloatArray:
-    """These rows as `standardisation` has it; 0 where a value is missing, or nothing varies."""
+    """Standardise these rows; 0 where a value is missing, or nothing varies."""
     with np.errstate(over="ignore", invalid="ignore"):
         Z = _centered(X, rows, center)
         Z[:, scale == 0] = 0.0
@@ -421,7 +414,7 @@ def _slices(n: int, d: int) -> list[slice]:
 
 
 def _centered(X: np.ndarray, rows: IntArray, center: FloatArray) -> FloatArray:
-    """These rows less the center, 0 where a value is missing."""
+    """Return these rows less the center, 0 where a value is missing."""
     Z = empty((len(rows), X.shape[1]), np.float64)
     Z[:] = X[rows]
     Z -= center
@@ -430,7 +423,7 @@ def _centered(X: np.ndarray, rows: IntArray, center: FloatArray) -> FloatArray:
 
 
 def fit_moments(X: np.ndarray | RowBlocks, weight: FloatArray, rows: IntArray) -> Moments:
-    """Means, scales and principal axes of the given rows of X, of more than 20 000 (or 32 MB) evenly spaced ones.
+    """Find means, scales and principal axes of these rows of X, of more than 20 000 (or 32 MB) evenly spaced ones.
 
     Parameters
     ----------
@@ -464,7 +457,7 @@ def fit_moments(X: np.ndarray | RowBlocks, weight: FloatArray, rows: IntArray) -
 
 
 def shrunk_covariance(Z: FloatArray, weight: FloatArray) -> FloatArray:
-    """Ledoit and Wolf's shrunk covariance of centered rows, a row of weight 2 counting as two."""
+    """Return Ledoit and Wolf's shrunk covariance of centered rows, a row of weight 2 counting as two."""
     total = weight.sum()
     S = (Z * weight[:, None]).T @ Z / total
     mean = np.trace(S) / len(S)
@@ -475,7 +468,7 @@ def shrunk_covariance(Z: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def _upward(axes: FloatArray) -> FloatArray:
-    """Axes (r, m), each with the sign that makes its largest entry positive: of an eigenvector rounding chooses it."""
+    """Give each axis of (r, m) the sign that makes its largest entry positive: rounding chooses an eigenvector's."""
     if axes.size == 0:
         return axes
     size = np.abs(axes)
@@ -484,7 +477,7 @@ def _upward(axes: FloatArray) -> FloatArray:
 
 
 def _unit(directions: FloatArray) -> FloatArray:
-    """Columns of length 1, so that equal directions have equal weights; zero columns stay."""
+    """Scale columns to length 1, so that equal directions have equal weights; zero columns stay."""
     length = np.sqrt(np.sum(directions**2, axis=0))
     return np.asarray(np.divide(directions, length, out=np.zeros_like(directions), where=length > 0))
 
@@ -524,22 +517,21 @@ class FoldedPiece:
         self.place = place._replace(segments=tuple(segments))
 
     def folded(self) -> FoldedRows:
-        """With what mistakes cost."""
+        """Return the rows with what mistakes cost."""
         return folded_rows(self._counted.costs.at(self._order), self._folds, self.place)
 
     def columns(self, binning: str, max_bins: int | None, workers: Workers) -> Columns:
-        """Bins of the features."""
+        """Bin the features."""
         binner = self._counted.binner(binning, max_bins)
         return Columns(binner.transform(self._counted.X, self._order, workers), binner.n_bins, binner.thresholds)
 
     def add_linear(
         self, columns: Columns, binning: str, max_bins: int | None, workers: Workers
     ) -> tuple[Projection, list[IntArray]] | None:
-        """Linear features, put behind the others: see `linear_columns`."""
+        """Put linear features behind the others: see `linear_columns`."""
         counted, exchange = self._counted, self.place.exchange
         d, n_folds = counted.X.shape[1], min(self.n_folds, counted.n_rows)
-        most = min(d, defaults.PRINCIPAL) + n_folds * min(d, defaults.DISCRIMINANT)
-        if d > defaults.LINEAR_FEATURES or most * counted.n_rows > defaults.LINEAR_BINS:
+        if defaults.is_too_linear(d, n_folds, counted.n_rows):
             return None
         fold = np.empty(len(self._order), dtype=np.int64)
         fold[self._order] = self._folds
@@ -565,7 +557,7 @@ class FoldedPiece:
 
 
 def _drawn_by(counted: CountedRows) -> np.ndarray:
-    """Numbers of the rows here that their folds are drawn by: where rows are copied, of their cells alone."""
+    """Return numbers of the rows here that folds are drawn by: where rows are copied, of their cells alone."""
     place, codes, d = counted.place, counted.costs.label, counted.X.shape[1]
     numbers = place.numbers_of_all(len(codes))
     few = told_by(numbers, place.n_rows)

@@ -93,7 +93,7 @@ def train(
         for surrogate in surrogates:
             if ensembles and not (folded.n_folds > 1 and driver.limited and ensembles[best].seconds < driver.left()):
                 break
-            driver.watch.part(surrogate, len(surrogates) if driver.limited else 1)
+            driver.watch.bar.part(surrogate, len(surrogates) if driver.limited else 1)
             driver.watch.describe = beside(tuple(ensembles))
             posterior = surrogate in POSTERIOR
             link = surrogate_loss(surrogate).link(blind.cost_facts) if posterior else None

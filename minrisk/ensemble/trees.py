@@ -28,7 +28,7 @@ from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults, driver
 from minrisk.ensemble.defaults import Settings
 from minrisk.ensemble.driver import Pace
-from minrisk.ensemble.members import CrossFit, Kind, Task
+from minrisk.ensemble.members import CrossFit, Kind, Member, Task
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import EXPONENTIAL, Loss
 from minrisk.losses.guess_averse import GuessAverseLoss, log_ratio
@@ -75,8 +75,8 @@ def recipe_of(settings: Settings, loss: Loss, costs: CostFacts, trees: VectorTre
     )
 
 
-class TreeMember:
-    """One booster in training; see `minrisk.ensemble.members.Member`.
+class TreeMember(Member):
+    """One booster in training.
 
     Parameters
     ----------
@@ -105,9 +105,7 @@ class TreeMember:
         self.progress = run.begun(rows)
         if self.progress is not None:
             rows.rest(True)  # a round to come brings the scores back
-        self.reached = -1
-        self.seconds = 0.0
-        self._scores: dict[int, LeftOut] = {}  # of the left-out rows by checkpoint
+        self._scores: dict[int, LeftOut] = {}  # of the out-of-fold rows by checkpoint
         self._n_scores = rows.n_samples * rows.n_outputs
         self._forgets = self._n_scores > driver.FORGETTING_SCORES
 
@@ -129,7 +127,8 @@ class TreeMember:
         if made.intercept is None or len(made.trees) < n_rounds:
             kept = self._run.follow(made)
             boost(self.rows, self.recipe, n_rounds, self.seed, [*self.watching, *kept], made, self.stop)
-        self.progress = made
+        assert made.intercept is not None
+        self.progress, self.start = made, made.intercept
         return made
 
     def rest(self) -> None:
@@ -140,7 +139,7 @@ class TreeMember:
             self.rows.rest(self._forgets)
 
     def scores(self, n_rounds: int) -> LeftOut:
-        """Return the left-out rows' at a checkpoint; on large data they are made again when asked for again."""
+        """Return the out-of-fold rows' at a checkpoint; on large data they are made again when asked for again."""
         if n_rounds in self._scores:
             return self._scores.pop(n_rounds) if self._forgets else self._scores[n_rounds]
         made = self.result(n_rounds)
@@ -158,12 +157,6 @@ class TreeMember:
         return Progress(
             made.trees[:n_rounds], made.vectors[:n_rounds], made.intercept, log_scale, made.losses[: n_rounds + 1]
         )
-
-    @property
-    def start(self) -> FloatArray:
-        """Scores before the first round."""
-        assert self.progress is not None and self.progress.intercept is not None
-        return self.progress.intercept
 
     def start_at(self, made: Progress) -> None:
         """Bring the rows to the scores of these rounds."""
@@ -230,9 +223,9 @@ class Plain(Kind):
         loss = surrogate_loss(self.task.surrogate)
         return recipe_of(settings, loss, costs, self.shaped(usual, len(seen)), seen)
 
-    def member(self, fold: int) -> TreeMember:
-        """Return a member to be trained on the other folds."""
-        return self._member(fold, fold)
+    def member(self, fold: int | None) -> TreeMember:
+        """Return a member to be trained on the other folds, or on all."""
+        return self._member(fold or 0, fold)
 
     def finish(self, fit: CrossFit) -> CrossFit:
         """Return it with the last rounds of its members; what out-of-fold rows have said of it stands."""
@@ -265,7 +258,7 @@ class Plain(Kind):
         3/2 times the odds of the class frequencies or, trained on costs, the ratio of what two decisions cost.
         """
         n_rounds = min(self.task.settings.n_estimators, defaults.FIRST_CHECKPOINT)
-        member = self._member(0, None)
+        member = self.member(None)
         member.train([n_rounds])
         made = member.result(n_rounds)
         assert made.intercept is not None
@@ -282,7 +275,7 @@ class Plain(Kind):
 
     def alone(self) -> CrossFit:
         """Return one member trained on all rows; none is left out, and it is kept as it is, at a temperature of 1."""
-        member, pace, reached = self._member(0, None), Pace(self.task.driver), 0
+        member, pace, reached = self.member(None), Pace(self.task.driver), 0
         most = self.task.settings.n_estimators
         pace.driver.stop.worth = True
         for wanted in defaults.checkpoints(most) if pace.driver.limited else [most]:
