@@ -28,8 +28,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._callers import warn_caller
-from minrisk._kernels._dtypes import LEAF_BIN
+from minrisk._kernels._dtypes import LEAF_BIN, MAX_DEPTH
 from minrisk._temporary import temporary
+from minrisk._typing import Int32Array, IntArray
 from minrisk.boosting.loop import Progress
 from minrisk.boosting.monitors import Monitor, RiskHistory, RoundInfo, Stages
 from minrisk.data.row_blocks import RowBlocks
@@ -367,7 +368,6 @@ def _arrays_of(made: Progress, mark: Mark) -> Arrays:
         packed = pack_similarities(learners)
         return arrays | {f"s {field.name}": getattr(packed, field.name) for field in fields(packed)}
     arrays["nodes"] = np.array([len(tree.feature) for tree in learners], dtype=np.int64)
-    arrays["depth"] = np.array([tree.depth for tree in learners], dtype=np.int64)
     arrays["linear"] = np.array([tree.slope is not None for tree in learners], dtype=np.bool_)
     for name, dtype in NODES.items():
         arrays[f"t {name}"] = np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in learners)])
@@ -447,14 +447,12 @@ def _similarities(arrays: Arrays, n_features: int) -> list[Any]:
 
 def _trees(arrays: Arrays, n_features: int) -> list[Any]:
     """Return trees, each of whose nodes but the root is the child of one node before it."""
-    sizes, depth, linear = arrays["nodes"], arrays["depth"], arrays["linear"]
+    sizes, linear = arrays["nodes"], arrays["linear"]
     nodes, lines = _under(arrays, "t "), _under(arrays, "l ")
     n, of_lines = int(sizes.sum()), int(sizes[linear].sum())
     _check(
         sizes.min(initial=1) > 0,
-        linear.shape == depth.shape == sizes.shape,
-        np.all(depth >= 0),
-        np.all(2 * depth < sizes),  # a walk is no longer than a tree is large
+        linear.shape == sizes.shape,
         linear.dtype == np.bool_,
         all(nodes[name].shape == (n,) and nodes[name].dtype == dtype for name, dtype in NODES.items()),
         all(lines[name].shape == (of_lines,) and np.isfinite(lines[name]).all() for name in ("slope", "origin")),
@@ -477,14 +475,25 @@ def _trees(arrays: Arrays, n_features: int) -> list[Any]:
         np.isfinite(nodes["value"]).all(),
         np.isfinite(nodes["gain"]).all(),
     )
-    ends, ends_of_lines = np.cumsum(sizes), np.cumsum(sizes * linear)
+    depth = np.maximum.reduceat(_depths(first + left, inner), np.cumsum(sizes) - sizes) if n else sizes
+    columns = sizes, np.cumsum(sizes), np.cumsum(sizes * linear), linear, depth
     trees = []
-    for size, end, line, is_linear, steps in zip(
-        *(numbers.tolist() for numbers in (sizes, ends, ends_of_lines, linear, depth)), strict=True
-    ):
+    for size, end, line, is_linear, steps in zip(*(column.tolist() for column in columns), strict=True):
         part, lines_of = slice(end - size, end), slice(line - size, line)
         made = Tree(**{name: nodes[name][part].copy() for name in NODES}, depth=steps)
         if is_linear:
             made = made._replace(slope=lines["slope"][lines_of].copy(), origin=lines["origin"][lines_of].copy())
         trees.append(made)
     return trees
+
+
+def _depths(left: IntArray, inner: np.ndarray) -> Int32Array:
+    """Count the steps that lead to each node, level by level; kernels have room for so many levels only."""
+    depth, at = np.zeros(len(left), dtype=np.int32), np.flatnonzero(inner)
+    for _ in range(MAX_DEPTH + 1):
+        before = depth[left[at]]
+        depth[left[at]] = depth[left[at] + 1] = depth[at] + 1
+        at = at[depth[left[at]] > before]
+        if not len(at):
+            return depth
+    raise ValueError(MAX_DEPTH)
