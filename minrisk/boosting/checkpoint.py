@@ -293,6 +293,7 @@ class Checkpoint:
                 file.writelines([BEGINNING, digest.digest(), *pieces])
                 file.flush()
                 os.fsync(file.fileno())
+            # Two fits that name the same file would overwrite each other's rounds for ever.
             if self._there() not in (None, self._own):
                 raise OSError("another fit writes it")
             os.replace(beside, self.path)

@@ -226,6 +226,7 @@ def boost(
         for begin in beginnings:
             begin()
         if not ahead and whole:
+            # Without monitors that look at rows many rounds are made in one call, which saves a return to Python each.
             last = min(n_rounds, t + MOST_AHEAD) if unwatched else t + 1
             made = whole(totals, [_mixed(seed, later) for later in range(t, last)])
             ahead.extend(RoundResult((Term(tree, vectors),), (), after) for tree, vectors, after in made)
@@ -237,6 +238,7 @@ def boost(
         if not is_finite(totals):
             progress.diverged = True
             break
+        # Ctrl-C may come between any two lines: the round counts from the moment at which its learner is there.
         progress.losses.append(mean_loss(totals))
         progress.log_scales.append(totals.log_scale)
         progress.log_scale = totals.log_scale

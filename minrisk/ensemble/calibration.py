@@ -42,6 +42,7 @@ def fit_weight(held: HeldOut, link: Link, start: float, caution: float, whole: b
     least, slope, _ = held.along(link, 0.0, caution, whole).tolist()
     if not slope < 0.0:  # also where all scores are 0, or beyond single precision
         return 0.0, least
+    # Newton steps are kept between bounds that are known to hold the minimum; where one leaves them, they are halved.
     low, high, weight, loss = 0.0, LARGEST_WEIGHT, start or 1.0, least
     for _ in range(MOST_STEPS):
         loss, slope, curvature = held.along(link, weight, caution, whole).tolist()
@@ -87,6 +88,7 @@ def fit_mixture(
     """
     M, K = len(parts), parts[0].n_outputs
     caution = half_row(parts[0])
+    # Each variable is searched in a unit of its own curvature, so that L-BFGS-B begins with steps of about 1.
     curvature = np.array([part.along(link, 0.0, caution)[2] for part in parts])
     unit = np.concatenate(
         [
@@ -106,5 +108,6 @@ def fit_mixture(
     bounds = [(0.0, LARGEST_WEIGHT / u) for u in unit[:M]] + [(None, None)] * K
     options = {"ftol": 1e-10, "gtol": 1e-4}
     found = minimize(objective, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    # A BLAS takes part in the search, whose last bits differ between processors: what is rounded does not.
     weights, shift = np.split(np.rint(found.x * unit / ROUNDED_TO) * ROUNDED_TO, [M])
     return Mixture(weights, shift, weights * np.sqrt(np.maximum(curvature, 0.0)))

@@ -81,7 +81,7 @@ class CostRegression:
     def expected(self, X: np.ndarray | SparseRows, p: FloatArray) -> FloatArray:
         """Return expected cost of each decision, (n, D), with class probabilities p (n, K)."""
         expected, height = np.zeros((len(X), self.means.shape[1])), PREDICTED_ROWS
-        if isinstance(X, SparseRows):
+        if isinstance(X, SparseRows):  # trees look at few features: only these are made dense
             packed, used = self.packed.compact()
             if len(used) < X.shape[1]:
                 return replace(self, packed=packed).expected(X.only(used), p)

@@ -121,6 +121,7 @@ def mixed(fits: list[CrossFit], start: FloatArray, dropped: list[CrossFit]) -> E
     mixture = fit_mixture(link, [fit.held for fit in fits], frequencies, doubt, start)
     kept = mixture.weights > 0.0
     if not kept.any():
+        # The first kind stands for the class frequencies, since a model needs members.
         members = [replace(made, trees=[], vectors=[], losses=made.losses[:1]) for made in fits[0].members]
         fits = [fits[0]._replace(members=members, n_rounds=0), *fits[1:]]
         kept[0] = True
@@ -168,11 +169,12 @@ def join(ensemble: Ensemble, fit: CrossFit, cost: FloatArray) -> Ensemble:
         return drop(ensemble, fit, cost)
     fit = judged(fit._replace(doubt=defaults.DOUBT * slope_of(ensemble, fit)[1]), cost)
     trained = [*ensemble.fits, *ensemble.dropped]
+    # Kinds of weight 0 so far may have one beside the new one; those tried on fewer folds cannot be judged with it.
     known = [part for part in trained if part.n_folds >= fit.n_folds and part.n_rounds]
     others = [part for part in trained if part.n_folds < fit.n_folds or not part.n_rounds]
     weights = {id(part): w for part, w in zip(ensemble.fits, ensemble.shares / ensemble.temperature, strict=True)}
     start = np.array([weights.get(id(part), 0.0) for part in (*known, fit)])
-    if not start.any():
+    if not start.any():  # at 0 the slopes of all kinds are those of scores that say nothing
         start[-1] = fit.weight
     return mixed([*known, fit], start, others)
 
@@ -237,6 +239,7 @@ def averaged_model(ensemble: Ensemble, n_features: int) -> AdditiveModel:
     gain = packed.gain * np.repeat(weights, np.diff(packed.offsets))[packed.named]
     packed = replace(packed, gain=shortened(gain))  # which nothing but importances is computed from
     if projection is not None:
+        # Linear features that no tree splits would cost time in each prediction: they are dropped.
         used = np.unique(packed.feature[packed.feature >= n_features]).astype(np.int64) - n_features
         number = np.arange(n_features + projection.n_columns)
         number[n_features + used] = n_features + np.arange(len(used))

@@ -170,6 +170,7 @@ def masses(codes: Codes, weight: FloatArray) -> FloatArray:
     The others' weight is (sum w^1/2 / sum w^1/4)^4: a mean in which neither one heavy row says much, nor one of nearly
     no weight.
     """
+    # Rows of nearly no weight must not fill a fold, and heavy ones must not empty others.
     root = np.sqrt(np.sqrt(weight))
     of_class = np.bincount(codes, root * root) / np.maximum(np.bincount(codes, root), np.finfo(np.float64).tiny)
     return np.minimum(1.0, (root / of_class[codes]) ** 4)
@@ -306,11 +307,12 @@ def fold_numbers(keys: Keys, codes: Codes, n_folds: int, seed: int, differ_by: S
     of the same key stand in the order of what they `differ_by`, their weight (n,) first; the largest come first, so
     that a millionth more changes nothing.
     """
-    n_folds = min(n_folds, max(1, len(codes) // 2))
+    n_folds = min(n_folds, max(1, len(codes) // 2))  # a fold has two rows at least
     mass, keys = masses(codes, differ_by[0]), class_keys(keys, codes, seed)
     order = np.lexsort((*(-column for column in reversed(differ_by)), keys))
     first = first_of_equals(keys[order])
     before = np.arange(len(order)) - np.flatnonzero(first)[np.cumsum(first) - 1]
+    # Rows that are equal in all that keys are made of are told apart by how many of them came before.
     again = order[~first]
     keys[again] = numbered_keys(keys[again] + before[~first].astype(np.uint64), seed)
     order = np.lexsort((keys, codes))

@@ -262,6 +262,7 @@ class Regression:
         value = self._half * float((np.log(total) + top - intercept).sum())
         level = self._half * (len(intercept) * np.exp(intercept - top) / total - 1.0)
         slope = np.zeros_like(along)
+        # The rows before the fold and behind it: a slice of each needs no copy.
         for coordinates, label, weight in self._parts:
             scores, each = along.T @ coordinates, np.arange(len(label))
             scores += intercept[:, None]
@@ -282,6 +283,7 @@ class Regression:
         """Find coefficients along the axes and intercept of least penalised loss, begun from others, and that loss."""
         from scipy.optimize import fmin_l_bfgs_b
 
+        # In units of the curvature at the class frequencies neither rare classes nor columns alike make it slow.
         unit = 1.0 / np.sqrt(self._squares[:, None] * self._spread + penalty)
         level_unit, size = 1.0 / np.sqrt(self._spread), along.size
 

@@ -191,6 +191,7 @@ def cross_fit(
     NothingJudged
         If that is none, or the one before the first round.
     """
+    # `chosen` is the place in `rounds` of the checkpoint that is kept; the loss there is `best`.
     link, folded, pace = kind.task.link, kind.task.folded, Pace(part or kind.task.driver)
     best, chosen, weight, running, start, chosen_held = np.inf, 0, 0.0, 0.0, 0.0, None
     rounds, curve = [0, *defaults.checkpoints(kind.most_rounds(n_rounds))], []
@@ -215,7 +216,7 @@ def cross_fit(
                     raise NothingJudged
                 break
         held = out_of_fold(folded, members, rounds[c], link)
-        if link is None:
+        if link is None:  # no temperature, and a risk moves in steps: a fall has to be a share of what there is
             judged = held.risk(None, 1.0, None)
             curve.append((rounds[c], held.stated(judged)))
             start = judged if c == 0 else start

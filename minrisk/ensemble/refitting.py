@@ -51,6 +51,7 @@ def refreshed(model: Any, X: Any, y: Any, sample_weight: Any, cost: Any) -> Any:
     if (unknown := labels[~np.isin(labels, fitted.classes_)]).size:
         others = listed(np.unique(unknown).tolist())[1:-1]
         raise ValueError(f"y must hold classes of the fit, got {others}: fit again.")
+    # Copies count as one row, as in a fit: else folds would judge leaves by rows that these have seen.
     stated = fitted._class_weighted(X, labels, check_weights(sample_weight))
     merged = merged_copies(X, X.shape[1], labels, fitted._checked_weights(stated, X), None, None, None)
     weight = fitted._weights(stated if merged is None or merged.weight is None else merged.weight, X)
@@ -121,7 +122,7 @@ def refitted(
         By which early decisions are judged.
     """
     old, K = model.scores(X) - model.intercept, len(model.intercept)
-    old /= model.temperature
+    old /= model.temperature  # from here on scores are log-odds, and the temperature of the new model is 1
     wide = np.asarray(X, dtype=np.float64) if model.projection is None else model.projection.extend(X)
     rows = NewRows(wide, label, weight, folds_by_class(label, seed))
     new, left_out = new_vectors(model, rows, K, rate, smoothing)
@@ -206,6 +207,7 @@ def new_vectors(
             edge = leaves.T @ (seen[run, :, None] * (hit - p[run]))
             mass = seen[run, :, None] * p[run] * (1.0 - p[run])
             room = leaves.T @ mass + smoothing * mass.sum(axis=0)
+            # K softmax scores have one too many: (K - 1) / K of a step of each on its own, as in LogitBoost.
             newton = np.divide(edge, room, out=np.zeros_like(edge), where=room > 0.0) * (1.0 - 1.0 / K)
             of_round[run] = rate * part[:, None] * np.clip(newton, -LARGEST_NEWTON, LARGEST_NEWTON)
             scores[run] += leaves @ of_round[run]
