@@ -91,13 +91,17 @@ class CrossFit(NamedTuple):
     members: list[Progress]
     n_rounds: int  # of members that have ended, those on all rows as well
     weight: float  # of what they say beyond the class frequencies, the reciprocal of their temperature
-    n_folds: int  # the first ones, whose rows were left out
     held: HeldOut  # what the members say of their out-of-fold rows, beyond the class frequencies where there is a link
     judged: list[tuple[int, float]]  # round and pooled log-loss (or risk) at each checkpoint
     seconds: float
     risk: float = np.inf  # mean avoidable cost of the decisions about those rows, which an ensemble fills in
     doubt: float = 0.0  # by how much its weight must lower the loss, for each unit of it
     smooth: SmoothScores | None = None  # what members without trees end as
+
+    @property
+    def n_folds(self) -> int:
+        """First folds, whose rows were left out."""
+        return self.held.n_folds
 
     @property
     def n_trees(self) -> int:
@@ -245,7 +249,7 @@ def cross_fit(
     if link is not None and chosen:
         weight = fit_weight(chosen_held, link, weight, half_row(chosen_held))[0]
     seconds = sum(member.seconds for member in members) / min(len(members), workers.n)
-    return CrossFit(kind, progress, rounds[chosen], weight, len(members), chosen_held, curve, seconds)
+    return CrossFit(kind, progress, rounds[chosen], weight, chosen_held, curve, seconds)
 
 
 def exceeds_its_error(gain: FloatArray) -> bool:

@@ -294,7 +294,7 @@ class Plain(Kind):
     def _of_all_rows(self, member: TreeMember, made: Progress, temperature: float) -> CrossFit:
         """Return what this member made, without rows that are left out."""
         none = self.task.folded.held_out([])
-        return CrossFit(self, [made], len(made.trees), 1.0 / temperature, 0, none, [], member.seconds)
+        return CrossFit(self, [made], len(made.trees), 1.0 / temperature, none, [], member.seconds)
 
 
 class Random(Plain):

@@ -327,7 +327,7 @@ class Told(Kind):
     def alone(self):
         self.calls.append(("alone", self.task.settings.n_estimators))
         made = Progress(intercept=np.zeros(self.scores.shape[1]))
-        return CrossFit(self, [made], 0, 1.0, 0, self.folded.held_out([]), [], 1.0)
+        return CrossFit(self, [made], 0, 1.0, self.folded.held_out([]), [], 1.0)
 
 
 def pool_of(told, n_rounds):
@@ -712,7 +712,7 @@ def random_pool(rng, n_columns, D, n_fits=3, n_members=2):
             vectors = [rng.normal(size=(tree.n_vectors, D)) for tree in trees]
             members.append(Progress(trees, vectors, rng.normal(size=D)))
         kind = Told("plain", np.zeros((1, D)), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
-        fits.append(CrossFit(kind, members, int(rng.integers(0, 9)), 1.0, 0, kind.folded.held_out([]), [], 0.0))
+        fits.append(CrossFit(kind, members, int(rng.integers(0, 9)), 1.0, kind.folded.held_out([]), [], 0.0))
     return Ensemble(fits, shares, 2.0, rng.normal(size=D), fits[0].held, [])
 
 
@@ -810,7 +810,7 @@ def test_features_beside_linear_ones_keep_their_precision():
     member = Progress([tree, other], vectors, np.zeros(2))
     kind = Told("random", np.zeros((1, 2)), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
     none = kind.folded.held_out([])
-    pool = Ensemble([CrossFit(kind, [member], 2, 1.0, 0, none, [], 0.0)], np.ones(1), 1.0, np.zeros(2), none, [])
+    pool = Ensemble([CrossFit(kind, [member], 2, 1.0, none, [], 0.0)], np.ones(1), 1.0, np.zeros(2), none, [])
     model = model_of(pool, 1, projection)
     assert model.projection is not None
     X = 1 + 1e-12 * np.array([[1.0], [3.0], [2.0], [4.0]])
