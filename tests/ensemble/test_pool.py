@@ -233,7 +233,7 @@ def test_a_challenger_needs_more_than_its_doubt(link):
         noise = np.random.default_rng(seed).normal(size=present.shape)
         challenger = present + noise + truth(codes, 4, 0.05 * (seed % 3))  # which is better than none in any case
         for n_folds, first in ((1, 167), (3, None)):
-            fit = alone.fits[0]._replace(held=judges.held(challenger, n_folds), n_folds=n_folds)
+            fit = alone.fits[0]._replace(held=judges.held(challenger, n_folds))
             slope, error = judges.slope([present], alone.mixture.weights, alone.mixture.shift, challenger, first)
             np.testing.assert_allclose(slope_of(alone, fit), (slope, error), rtol=1e-3, atol=1e-3)
         hopes = judges.slope([present], alone.mixture.weights, alone.mixture.shift, challenger, 167)
@@ -458,7 +458,11 @@ def test_threads_do_not_change_a_pool():
     pools = []
     for n in (1, 3):
         with Workers(n) as workers:
-            pools.append(pool_of([Told(str(i), t, codes, folds, workers=workers) for i, t in enumerate(told)], 9))
+            pools.append(
+                pool_of(
+                    [Told(str(i) if i else "plain", t, codes, folds, workers=workers) for i, t in enumerate(told)], 9
+                )
+            )
     one, other = pools
     np.testing.assert_array_equal(one.shares, other.shares)
     assert one.temperature == other.temperature
