@@ -37,7 +37,7 @@ from benchmarks.time_to_error import SINGLE
 from minrisk import MinRiskClassifier
 from minrisk._kernels._exponential import exponential
 from minrisk.boosting.monitors import ProgressBar
-from minrisk.ensemble.sizes import feature_share
+from minrisk.ensemble.defaults import feature_share
 from minrisk.rows.local.growth import Growth
 from minrisk.rows.local.rows import LocalRows
 

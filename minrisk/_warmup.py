@@ -88,7 +88,7 @@ def _stumps_and_shared_trees() -> None:
 def _vector_trees() -> None:
     from minrisk._kernels.fixed import fix_counted
     from minrisk.algorithms.min_risk import MinRiskClassifier
-    from minrisk.ensemble.landmarks import fit_basis
+    from minrisk.ensemble.smooth import fit_basis
     from minrisk.rows.factory import compiled_at_once
     from minrisk.rows.limits import LIMITS
 
@@ -234,7 +234,7 @@ def _sparse() -> None:
 
 def _explanations() -> None:
     from minrisk.algorithms.min_risk import MinRiskClassifier
-    from minrisk.ensemble.landmarks import fit_basis
+    from minrisk.ensemble.smooth import fit_basis
     from minrisk.inspection import shap_values
     from minrisk.inspection.shap_scores import SmoothShapley
 

@@ -7,7 +7,6 @@ with that one for calibration, is what scikit-learn's ``CalibratedClassifierCV(e
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
@@ -30,11 +29,14 @@ from minrisk.losses import COST_TRAINED, POSTERIOR
 if TYPE_CHECKING:
     from minrisk.boosting.watching import Watch
     from minrisk.data.chunks import CodedLabels
-    from minrisk.ensemble.blending import Pool
+    from minrisk.ensemble.defaults import Settings
+    from minrisk.ensemble.driver import Driver
+    from minrisk.ensemble.ensemble import Ensemble
     from minrisk.ensemble.folds import MergedRows
-    from minrisk.ensemble.kind import Settings
-    from minrisk.ensemble.training import Plan, TrainedPool
+    from minrisk.ensemble.table import Table
+    from minrisk.ensemble.training import Trained
     from minrisk.estimator.elsewhere import Elsewhere
+    from minrisk.rows.folded import FoldedRows
 
 
 def check_excess(max_excess: float) -> None:
@@ -369,9 +371,9 @@ class MinRiskClassifier(BoostedClassifier):
     def _train(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, watch: Watch
     ) -> None:
-        """Train pools and keep the one of least validated risk: see `minrisk.ensemble`."""
+        """Train ensembles and keep the one of least validated risk: see `minrisk.ensemble`."""
         from minrisk.ensemble.folds import rows_together
-        from minrisk.ensemble.training import train
+        from minrisk.ensemble.table import bin_table
 
         merged = self.__dict__.pop("_merged", None) or self._copies(X, y, sample_weight, cost)
         if merged is not None:
@@ -381,13 +383,13 @@ class MinRiskClassifier(BoostedClassifier):
             self._group = rows_together(X, self.n_features_in_, weight, merged.copied, self._group, self.cv)
         rows, costs = self._counted(X, y, sample_weight, cost, False)
         codes_of(self, watch.eval_sets)  # which fails before the training and not after it
-        plan, settings = self._plan(costs.n_rows, X.shape[1])
-        if merged is not None and merged.folds is not None:
-            plan = plan._replace(folds=merged.folds)
-        matrix = None if self.cost_ is None else costs.table
-        found = train(X, y, rows, costs, len(self.classes_), matrix, plan, settings, workers, watch)
-        self._keep(found)
-        self._warn_of_a_constant(found.pool)
+        driver, settings = self._prepared(costs.n_rows, X.shape[1], watch, workers)
+        folds, source = None if merged is None else merged.folds, self._categories.source
+        per_row = self.cost_ is None
+        table, folded = bin_table(X, y, rows, costs, per_row, settings, workers, source, self._group, folds)
+        if watch.checkpoint is not None:
+            watch.checkpoint.same("cv", rows, folded.gathered().bounds)
+        self._finish(table, folded, None if per_row else costs.table, settings, driver)
         record_stages(self, watch.eval_sets)
 
     def refit_leaves(self, X: Any, y: Any, sample_weight: Any = None, cost: Any = None) -> Self:
@@ -423,7 +425,7 @@ class MinRiskClassifier(BoostedClassifier):
         Members that leave out a part of the new rows each say how much the old leaves and the new ones count for.
         Few rows change little but the frequencies of classes, and many rows replace all that leaves said.
         """
-        from minrisk.algorithms.refreshing import refreshed
+        from minrisk.ensemble.refitting import refreshed
 
         self.__dict__ = refreshed(check_fitted(self, "refit_leaves"), X, y, sample_weight, cost).__dict__
         return self
@@ -444,73 +446,59 @@ class MinRiskClassifier(BoostedClassifier):
             sample_weight = self._merged.weight
         return self._weights(sample_weight, X), None
 
-    def _plan(self, n_rows: int, n_features: int) -> tuple[Plan, Settings]:
-        """What the parameters say to a fit of so many rows."""
-        from minrisk.ensemble.kind import Settings
-        from minrisk.ensemble.training import Plan
+    def _prepared(self, n_rows: float, n_features: int, watch: Watch, workers: Workers) -> tuple[Driver, Settings]:
+        """Begin the time of the fit, and say what the parameters mean for so many rows."""
+        from minrisk.ensemble.defaults import Settings
+        from minrisk.ensemble.driver import Driver
 
-        settings = Settings.of(vars(self), n_rows, n_features)
-        surrogates = POSTERIOR if self.surrogate == "auto" else (self.surrogate,)
-        left_open = frozenset(name for name in (*Settings._fields, "n_estimators") if getattr(self, name) is None)
-        plan = Plan(
-            surrogates,
-            self.n_estimators,
-            self.cv,
-            self.pool,
-            self.binning,
-            self.max_bins,
-            self.time_budget,
-            left_open,
-            self._seed,
-            self.n_features_in_,
-            self._group,
-            self._categories.source,
-        )
-        return plan, settings
+        driver = Driver(watch, workers, self.time_budget)
+        return driver, Settings.of(vars(self), n_rows, n_features, self._seed)
 
     def _train_elsewhere(self, rows: Elsewhere, cost: Any, watch: Watch) -> None:
         """Train in the same way on rows that lie elsewhere."""
-        from minrisk.ensemble.budget import Budget
-        from minrisk.ensemble.elsewhere import table_elsewhere
-        from minrisk.ensemble.training import train_on
+        from minrisk.ensemble.table import table_elsewhere
 
         if not (self.cv is None or isinstance(self.cv, Integral)):
             raise ValueError(f"cv must be a number of folds for rows in Dask collections, got {self.cv!r}.")
-        driver, counted, matrix = self._counted_elsewhere(rows, cost)
-        costs = counted.cost_facts
-        plan, settings = self._plan(costs.n_rows, rows.n_features)
-        budget = Budget(plan.time_budget, time.perf_counter(), watch.stop)
-        table, folded = table_elsewhere(driver, counted, plan, costs.n_rows, rows.n_features)
-        found = train_on(
-            table, folded, costs.n_rows, len(self.classes_), matrix, plan, settings, Workers(), watch, budget
-        )
+        engine, counted, matrix = self._counted_elsewhere(rows, cost)
+        n, d = counted.cost_facts.n_rows, rows.n_features
+        driver, settings = self._prepared(n, d, watch, Workers())
+        self._finish(*table_elsewhere(engine, counted, settings, n, d), matrix, settings, driver)
+
+    def _finish(
+        self, table: Table, folded: FoldedRows, matrix: FloatArray | None, settings: Settings, driver: Driver
+    ) -> None:
+        """Train on rows in their folds, and keep what is found."""
+        from minrisk.ensemble.training import train
+
+        found = train(table, folded, len(self.classes_), matrix, settings, driver)
         self._keep(found)
-        self._warn_of_a_constant(found.pool)
+        self._warn_of_a_constant(found.ensemble)
 
-    def _keep(self, found: TrainedPool) -> None:
-        """Attributes of the fit."""
-        from minrisk.ensemble.average import mean_losses, pooled_model
-        from minrisk.ensemble.stages import cascade_of
+    def _keep(self, found: Trained) -> None:
+        """Make attributes of what training has found."""
+        from minrisk.ensemble.ensemble import averaged_model, cascade_of, mean_losses
 
-        self.model_ = pooled_model(found.pool, len(self._categories.source), found.projection)
-        self.surrogate_ = found.pool.fits[0].kind.task.surrogate
-        self.selection_: list[dict[str, Any]] = found.tried
+        ensemble = found.ensemble
+        self.model_ = averaged_model(ensemble, len(self._categories.source))
+        self.surrogate_ = ensemble.fits[0].kind.task.surrogate
+        self.selection_: list[dict[str, Any]] = found.lines
         self.n_iter_ = len(self.model_)
-        self.train_loss_ = mean_losses(found.pool)
-        self.validation_loss_ = np.array(found.pool.plain.judged, dtype=np.float64).reshape(-1, 2)
+        self.train_loss_ = mean_losses(ensemble)
+        self.validation_loss_ = np.array(ensemble.plain.judged, dtype=np.float64).reshape(-1, 2)
         self.cost_regression_ = found.costs
         if self.cost_ is not None and found.judged is not None:
             self.model_ = replace(self.model_, cascade=cascade_of(found.judged, self.n_iter_, self.cost_))
 
-    def _warn_of_a_constant(self, pool: Pool) -> None:
+    def _warn_of_a_constant(self, ensemble: Ensemble) -> None:
         """Say why left-out rows left no round, unless one decision is the cheapest for every row."""
-        from minrisk.ensemble.average import no_signal
+        from minrisk.ensemble.ensemble import no_signal
 
-        if not pool.answers_alike or float(pool.fits[0].kind.task.folded.stated_facts.means.min()) == 0.0:
+        if not ensemble.answers_alike or float(ensemble.fits[0].kind.task.folded.stated_facts.means.min()) == 0.0:
             return
         learnt = self.cost_regression_ is not None and len(self.cost_regression_.packed) > 0
         what = "of the classes, and tells rows apart by their costs alone" if learnt else "and answers all rows alike"
-        warn_caller(f"{type(self).__name__} has learnt nothing{' ' if learnt else ', '}{what}: {no_signal(pool)}.")
+        warn_caller(f"{type(self).__name__} has learnt nothing{' ' if learnt else ', '}{what}: {no_signal(ensemble)}.")
 
     def _n_outputs(self) -> int:
         return len(self.classes_ if self.surrogate_ in POSTERIOR else self.decisions_)
@@ -524,7 +512,7 @@ class MinRiskClassifier(BoostedClassifier):
 
     # -- prediction ------------------------------------------------------------------------------------------------
     def _expected(self, X: np.ndarray, scores: FloatArray) -> FloatArray | None:
-        """Expected costs under the costs of the fit: its matrix, or what was learnt from costs per row."""
+        """Return expected costs under the costs of the fit: its matrix, or what was learnt from costs per row."""
         from minrisk.model.links import expected_costs
 
         if self.model_.link is None:
@@ -587,7 +575,7 @@ class MinRiskClassifier(BoostedClassifier):
 
     @of_one_fit
     def _predict_by(self, X: Any, cost: Any, max_excess: float) -> Labels:
-        """The decisions under the costs of the fit, or these."""
+        """Return the decisions under the costs of the fit, or these."""
         from minrisk.model.cascade import DecisionRule
         from minrisk.model.links import expected_costs
 

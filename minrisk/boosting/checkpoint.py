@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from minrisk._temporary import temporary
 from minrisk._typing import Int32Array, IntArray
 from minrisk._utils import warn_caller
 from minrisk.boosting.loop import Progress
-from minrisk.boosting.monitors import Monitor, RoundInfo
+from minrisk.boosting.monitors import Monitor, RiskHistory, RoundInfo, Stages
 from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.model.similarities import PackedSimilarities, Similarity, pack_similarities
@@ -57,18 +57,11 @@ Arrays = dict[str, np.ndarray]
 ROUNDS_ASKED = "n_estimators"  # what a warm start may change
 
 
-class Stateful(Protocol):
-    """A monitor that goes on with what it has seen of earlier rounds."""
-
-    def state(self) -> dict[str, Any]:
-        """Arrays by name."""
-
-    def restore(self, state: Arrays) -> None:
-        """Take them back."""
+Stateful = RiskHistory | Stages  # monitors that go on with what they have seen of earlier rounds
 
 
 class Mark(NamedTuple):
-    """How much of a `Progress` is of whole rounds: its lists only grow, so other threads may read as much."""
+    """Hold how much of a `Progress` is of whole rounds: its lists only grow, so other threads may read as much."""
 
     trees: int
     losses: int
@@ -97,7 +90,7 @@ class Run:
         self._found: Arrays | None = None if checkpoint is None else checkpoint.take(self)
 
     def begun(self, rows: Rows, seen: Sequence[Stateful] = (), per_round: int = 1) -> Progress | None:
-        """The rounds that were kept, of so many learners, and what monitors saw of them; None where there are none.
+        """Return the rounds that were kept, of so many learners; None where there are none. Monitors go on from them.
 
         Raises
         ------
@@ -128,7 +121,7 @@ class Run:
         return [self]
 
     def before_rounds(self, info: RoundInfo) -> None:
-        """A constant is made again."""
+        """Do nothing: a constant is made again."""
 
     def after_round(self, info: RoundInfo) -> bool:
         """Write, where it is time to."""
@@ -198,7 +191,7 @@ class Checkpoint:
 
     @contextmanager
     def refusing(self) -> Iterator[None]:
-        """A block whose errors mean that the file is not what it should be."""
+        """Open a block whose errors mean that the file is not what it should be."""
         try:
             yield
         except (OSError, MemoryError):
@@ -300,6 +293,7 @@ class Checkpoint:
                 file.writelines([BEGINNING, digest.digest(), *pieces])
                 file.flush()
                 os.fsync(file.fileno())
+            # Two fits that name the same file would overwrite each other's rounds for ever.
             if self._there() not in (None, self._own):
                 raise OSError("another fit writes it")
             os.replace(beside, self.path)
@@ -317,7 +311,7 @@ class Checkpoint:
 
 
 def _pieces(part: Any) -> Iterator[Any]:
-    """Arrays of rows, or the part itself."""
+    """Yield arrays of rows, or the part itself."""
     if isinstance(part, RowBlocks):
         yield from (block for _, block in part.blocks())
     elif isinstance(part, SparseRows):
@@ -359,7 +353,7 @@ def _under(arrays: Arrays, prefix: str) -> Arrays:
 
 
 def _arrays_of(made: Progress, mark: Mark) -> Arrays:
-    """The rounds of a progress that are whole."""
+    """Return the rounds of a progress that are whole."""
     assert made.intercept is not None
     learners, vectors = made.trees[: mark.trees], made.vectors[: mark.trees]
     arrays = {
@@ -385,7 +379,7 @@ def _arrays_of(made: Progress, mark: Mark) -> Arrays:
 
 
 def _progress_of(arrays: Arrays, n_features: int, n_scores: int, per_round: int) -> Progress:
-    """The rounds; raises `ValueError` where they are none of so many features, scores and learners each."""
+    """Return the rounds; raise `ValueError` where they are none of so many features, scores and learners each."""
     intercept, n_vectors = arrays["intercept"].copy(), arrays["n_vectors"]
     log_scales, losses, edges = (arrays[name].tolist() for name in ("log_scales", "losses", "edges"))
     floats = [arrays["vectors"], intercept, arrays["log_scale"]]
@@ -434,7 +428,7 @@ def _check_seen(state: Arrays, n_rounds: int, n_scores: int, whole: bool) -> Non
 
 
 def _similarities(arrays: Arrays, n_features: int) -> list[Any]:
-    """Learners whose anchors are there."""
+    """Return learners whose anchors are there."""
     packed = PackedSimilarities(**_under(arrays, "s "))
     m, d = packed.anchors.shape
     numbers = np.concatenate([packed.near, packed.far])
@@ -453,7 +447,7 @@ def _similarities(arrays: Arrays, n_features: int) -> list[Any]:
 
 
 def _trees(arrays: Arrays, n_features: int) -> list[Any]:
-    """Trees, each of whose nodes but the root is the child of one node before it."""
+    """Return trees, each of whose nodes but the root is the child of one node before it."""
     sizes, linear = arrays["nodes"], arrays["linear"]
     nodes, lines = _under(arrays, "t "), _under(arrays, "l ")
     n, of_lines = int(sizes.sum()), int(sizes[linear].sum())
@@ -482,14 +476,12 @@ def _trees(arrays: Arrays, n_features: int) -> list[Any]:
         np.isfinite(nodes["value"]).all(),
         np.isfinite(nodes["gain"]).all(),
     )
-    depth = _depths(first + left, inner)
-    ends, ends_of_lines = np.cumsum(sizes), np.cumsum(sizes * linear)
+    depth = np.maximum.reduceat(_depths(first + left, inner), np.cumsum(sizes) - sizes) if n else sizes
+    columns = sizes, np.cumsum(sizes), np.cumsum(sizes * linear), linear, depth
     trees = []
-    for size, end, line, is_linear in zip(
-        sizes.tolist(), ends.tolist(), ends_of_lines.tolist(), linear.tolist(), strict=True
-    ):
+    for size, end, line, is_linear, steps in zip(*(column.tolist() for column in columns), strict=True):
         part, lines_of = slice(end - size, end), slice(line - size, line)
-        made = Tree(**{name: nodes[name][part].copy() for name in NODES}, depth=int(depth[part].max()))
+        made = Tree(**{name: nodes[name][part].copy() for name in NODES}, depth=steps)
         if is_linear:
             made = made._replace(slope=lines["slope"][lines_of].copy(), origin=lines["origin"][lines_of].copy())
         trees.append(made)
@@ -497,7 +489,7 @@ def _trees(arrays: Arrays, n_features: int) -> list[Any]:
 
 
 def _depths(left: IntArray, inner: np.ndarray) -> Int32Array:
-    """Count the steps that lead to each node."""
+    """Count the steps that lead to each node, level by level; kernels have room for so many levels only."""
     depth, at = np.zeros(len(left), dtype=np.int32), np.flatnonzero(inner)
     for _ in range(MAX_DEPTH + 1):
         before = depth[left[at]]

@@ -13,17 +13,19 @@ import numpy as np
 
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk._utils.interrupts import NOBODY, StopRequest
-from minrisk.boosting.compiled import round_rule
 from minrisk.boosting.monitors import Monitor, RoundInfo, RoundMonitor
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.learners.base import CertifyingFamily, FittedLearners, LearnerFamily, Round, Term
+from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import JOINT, Loss
+from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.codes import Codebook, Decoder
 from minrisk.model.trees import CONSTANT, Tree
-from minrisk.rows.base import Rows, Totals, WholeRounds, are_corrective
+from minrisk.rows.base import RoundRule, Rows, Totals, WholeRounds, are_corrective
 from minrisk.steps.base import StepProblem, StepSolver
 from minrisk.steps.closed_form import UNPROVEN, shortened
+from minrisk.steps.leaf_vectors import LARGEST_NEWTON, LeafNewton
 
 MOST_AHEAD = 1024  # rounds that one call of a compiled round may make
 LARGEST_LOG = 700.0  # of a loss, or of the factor that sums are brought near 1 by
@@ -31,7 +33,7 @@ STALLED = 1e-15  # a step that lowers the loss by a smaller share changes nothin
 
 
 class RoundResult(NamedTuple):
-    """What a round has made."""
+    """Hold what a round has made."""
 
     terms: tuple[Term, ...]  # that it adds
     corrections: tuple[Term, ...]  # changes to the vectors of earlier learners
@@ -85,7 +87,7 @@ class Progress:
     diverged: bool = False  # the rows have made a round more, which is not kept: its loss was beyond float64
 
     def add(self, terms: Sequence[Term], corrections: Sequence[Term]) -> None:
-        """What a round has made: changes of earlier vectors, one to each of them or more, and new learners.
+        """Add what a round has made: changes of earlier vectors, one to each of them or more, and new learners.
 
         An interrupt leaves all vectors changed or none, and perhaps one more than there are learners.
         """
@@ -117,7 +119,7 @@ class Progress:
         codebook: Codebook | None,
         edges: FloatArray | None = None,
     ) -> Progress:
-        """The progress that made a model, to go on from."""
+        """Return the progress that made a model, to go on from."""
         trees = [model.packed.tree(t, thresholds) for t in range(model.n_trees)]
         values = np.asarray(model.vectors)
         values = values if codebook is None else codebook.encoded(values)
@@ -187,7 +189,7 @@ def boost(
     share = 1.0 if JOINT in loss.traits else 0.5  # of the mean; REBEL's Eq. (2) has a half
 
     def mean_loss(totals: Totals) -> float:
-        """In stated costs, which may be near the end of float64 where the loss is beyond it."""
+        """Return it in stated costs, which may be near the end of float64 where the loss is beyond it."""
         mean = math.exp(totals.log_scale) * _total(totals.value) * share / facts.weight
         return min(facts.constant + mean * facts.unit, LARGEST_FLOAT)
 
@@ -223,6 +225,7 @@ def boost(
         for begin in beginnings:
             begin()
         if not ahead and whole:
+            # Without monitors that look at rows many rounds are made in one call, which saves a return to Python each.
             last = min(n_rounds, t + MOST_AHEAD) if unwatched else t + 1
             made = whole(totals, [_mixed(seed, later) for later in range(t, last)])
             ahead.extend(RoundResult((Term(tree, vectors),), (), after) for tree, vectors, after in made)
@@ -234,6 +237,7 @@ def boost(
         if not is_finite(totals):
             progress.diverged = True
             break
+        # Ctrl-C may come between any two lines: the round counts from the moment at which its learner is there.
         progress.losses.append(mean_loss(totals))
         progress.log_scales.append(totals.log_scale)
         progress.log_scale = totals.log_scale
@@ -250,21 +254,21 @@ def boost(
 
 
 def is_finite(totals: Totals) -> bool:
-    """Whether float64 holds the loss, and the weights of the next round."""
+    """Tell whether float64 holds the loss, and the weights of the next round."""
     value = _total(totals.value)
     size = math.log(value) + totals.log_scale if value > 0.0 else totals.log_scale
     return math.isfinite(value) and max(size, totals.log_scale, totals.next_log_scale) < LARGEST_LOG
 
 
 def constant(rows: Rows, recipe: Recipe, intercept: FloatArray) -> Progress:
-    """No rounds, and these scores for all rows."""
+    """Return no rounds, and these scores for all rows."""
     rows.start_at((), (), intercept)
     start = Progress(intercept=intercept, log_scale=rows.facts(recipe.loss).log_scale)
     return boost(rows, recipe, 0, 0, start=start)
 
 
 def certificate(rows: Rows, recipe: Recipe, progress: Progress) -> tuple[float, float]:
-    """How far from the optimum a model may be, see `CertifyingFamily`; the rows are brought to its scores."""
+    """Say how far from the optimum a model may be, see `CertifyingFamily`; the rows are brought to its scores."""
     assert isinstance(recipe.family, CertifyingFamily) and progress.intercept is not None
     rows.start_at(progress.trees, progress.vectors, progress.intercept)
     problem = _problem(rows, recipe, rows.gradients(recipe.loss, progress.log_scale), None, None)
@@ -273,28 +277,40 @@ def certificate(rows: Rows, recipe: Recipe, progress: Progress) -> tuple[float, 
 
 
 def _compiled(rows: Rows, recipe: Recipe, n_rounds: int) -> WholeRounds | None:
-    """The recipe's rounds in one call, if the rows offer that."""
+    """Return what makes whole rounds in one call, where there is such a kernel: GLL, vector trees and Newton steps.
+
+    Which parts there is a kernel for is told by their types, since it does what all of them do.
+    """
+    loss, family, solver = recipe.loss, recipe.family, recipe.solver
     directed = any(directions is not None for directions in recipe.directions)
     if directed or recipe.subsample < 1.0 or recipe.max_features is not None:
         return None
+    if not (isinstance(loss, GuessAverseLoss) and loss.kind == "gll" and isinstance(solver, LeafNewton)):
+        return None
+    if not isinstance(family, VectorTrees) or family.gain is not None or not family.phantoms or family.constants:
+        return None
+    if family.sketch is not None and family.n_searched(rows.n_trained) is not None:
+        return None
     features = _draw(rows, recipe, 0, 0)[1]
-    rule = round_rule(
-        recipe.loss,
-        recipe.family,
-        recipe.solver,
+    rule = RoundRule(
         features,
-        rows.n_trained,
+        family.rule(len(features), rows.n_trained),
+        family.sketch or 0,
+        family.n_trials(len(features)),
+        *family.flat_thresholds,
+        solver.smoothing,
+        LARGEST_NEWTON,
         recipe.smoothing,
         recipe.learning_rate,
         STALLED,
     )
-    return None if rule is None else rows.whole_rounds(rule, n_rounds)
+    return rows.whole_rounds(rule, n_rounds)
 
 
 def _round(
     rows: Rows, recipe: Recipe, progress: Progress, totals: Totals, floors: FloatArray | None, seed: int
 ) -> list[RoundResult]:
-    """The next round; nothing if no step lowers the loss."""
+    """Make the next round; nothing if no step lowers the loss."""
     t = len(progress.trees) // recipe.learners_per_round
     in_bag, features = _draw(rows, recipe, seed, t)
     terms: list[Term] = []
@@ -317,7 +333,7 @@ def _round(
 
 
 def _total(values: FloatArray) -> float:
-    """Sum of a few numbers: for those NumPy takes longer to begin."""
+    """Sum a few numbers: for those NumPy takes longer to begin."""
     return float(sum(values.tolist()))
 
 
@@ -341,17 +357,17 @@ def _correct(rows: Rows, progress: Progress, changes: FloatArray | None) -> list
 
 
 def _nothing(directions: FloatArray | None) -> list[Term]:
-    """Learners that keep the places of a step that found none."""
+    """Return learners that keep the places of a step that found none."""
     return [] if directions is None else [Term(CONSTANT, np.zeros((1, d.shape[0]))) for d in directions]
 
 
 def _mixed(seed: int, t: int) -> int:
-    """A seed for round t; nobody's is another's neighbour."""
+    """Return a seed for round t; nobody's is another's neighbour."""
     return (seed * 0x9E3779B97F4A7C15 + t * 0xBF58476D1CE4E5B9) % (1 << 62)
 
 
 def _draw(rows: Rows, recipe: Recipe, seed: int, t: int) -> tuple[Bag | None, IntArray]:
-    """The round's rows (None: all) and features, ascending."""
+    """Draw the round's rows (None: all) and features, ascending."""
     in_bag, features = None, np.arange(rows.n_features) if recipe.features is None else recipe.features
     if recipe.subsample >= 1.0 and recipe.max_features is None:
         return None, features
@@ -372,7 +388,7 @@ def _problem(
     in_bag: Bag | None,
     directions: FloatArray | None = None,
 ) -> StepProblem:
-    """The problem of a step of this round; smoothing is relative to what can still be lost."""
+    """Return the problem of a step of this round; smoothing is relative to what can still be lost."""
     mass = rows.weigh(in_bag, recipe.solver.columns)
     value = totals.value
     excess = value if floors is None else np.maximum(value - floors * np.exp(-totals.log_scale), 0.0)

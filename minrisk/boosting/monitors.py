@@ -21,7 +21,7 @@ REDRAWN = 5  # times a second, that a progress bar is
 
 
 class RoundInfo(NamedTuple):
-    """What happened in a round; before the first one, the constant term."""
+    """Say what happened in a round; before the first one, the constant term."""
 
     n_rounds: int  # rounds so far
     planned: int
@@ -38,10 +38,10 @@ class Monitor(Protocol):
     """
 
     def before_rounds(self, info: RoundInfo) -> None:
-        """Called once, with the constant term, unless earlier rounds are being continued."""
+        """Take the constant term, once, unless earlier rounds are being continued."""
 
     def after_round(self, info: RoundInfo) -> bool:
-        """True asks the loop to stop."""
+        """Return True to ask the loop to stop."""
 
 
 @runtime_checkable
@@ -49,7 +49,7 @@ class RoundMonitor(Monitor, Protocol):
     """One that also wants to know when a round begins, which may then find no learner and end the loop."""
 
     def before_round(self) -> None:
-        """Called before every round."""
+        """Prepare for a round."""
 
 
 class RiskHistory:
@@ -73,7 +73,7 @@ class RiskHistory:
         self.risks = state["risks"].tolist()
 
     def before_rounds(self, info: RoundInfo) -> None:
-        """The risk of the constant term."""
+        """Append the risk of the constant term."""
         self.risks.append(info.rows.risk())
 
     def after_round(self, info: RoundInfo) -> bool:
@@ -83,7 +83,7 @@ class RiskHistory:
 
 
 def split_rows(codes: IntArray, share: float, seed: int, group: IntArray | None = None) -> tuple[IntArray, IntArray]:
-    """Training rows and those of early stopping, by class where every class can be on both sides; whole groups.
+    """Part training rows from those of early stopping, by class where each can be on both sides; whole groups.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def split_rows(codes: IntArray, share: float, seed: int, group: IntArray | None 
 
 
 def _split_groups(group: IntArray, codes: IntArray, share: float, seed: int) -> tuple[IntArray, IntArray]:
-    """The same for whole groups, in an order that is drawn."""
+    """Part whole groups, in an order that is drawn."""
     sizes = np.bincount(group)
     if len(sizes) < 2:
         raise ValueError(
@@ -201,7 +201,7 @@ class EarlyStopping(RiskOfOthers):
 
     @property
     def is_spent(self) -> bool:
-        """Whether the patience is."""
+        """Tell whether the patience is spent."""
         return len(self.risks) - 1 - self.best_round >= self.patience
 
     def after_round(self, info: RoundInfo) -> bool:
@@ -247,7 +247,7 @@ class Stages:
         self._now = list(self.vectors[-1][:, None])
 
     def before_rounds(self, info: RoundInfo) -> None:
-        """There are none."""
+        """Do nothing: there are none."""
 
     def after_round(self, info: RoundInfo) -> bool:
         """Follow the changes, then add the new vector."""
@@ -316,7 +316,7 @@ class ProgressBar:
 
     @property
     def watching(self) -> list[Monitor]:
-        """The monitors that a loop needs for it: itself if anything is drawn."""
+        """Monitors that a loop needs for it: itself if anything is drawn."""
         return [] if self._bar is None else [self]
 
     def part(self, name: str, of: int) -> None:
@@ -355,7 +355,7 @@ class ProgressBar:
                 self._draw()
 
     def before_rounds(self, info: RoundInfo) -> None:
-        """Nothing to show yet."""
+        """Do nothing: there is nothing to show yet."""
 
     def after_round(self, info: RoundInfo) -> bool:
         """Count the round; the bar is moved as often as it is drawn."""
@@ -369,13 +369,13 @@ class ProgressBar:
         return False
 
     def _move(self) -> None:
-        """Forward, if anywhere."""
+        """Move forward, if anywhere."""
         expected = self._made + self._here + self._later
         within = self._made / expected if expected else 0.0
         self._share = max(self._share, (max(0, self._part) + within) / self._parts)
 
     def _draw(self) -> None:
-        """What is known now."""
+        """Draw what is known now."""
         self._drawn = time.perf_counter()
         what, most = self._what, f"/{self._most}" if self._most else ""
         if self._reached:

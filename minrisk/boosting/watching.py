@@ -49,15 +49,15 @@ class Tasks:
         return bool(getattr(self._estimator, "_skl_callbacks", ()))
 
     def begin(self) -> None:
-        """The fit begins."""
+        """Tell that the fit begins."""
         self._fit.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
     def end(self) -> None:
-        """It has ended: the estimator has all that was learnt."""
+        """Tell that it has ended: the estimator has all that was learnt."""
         self._fit.call_on_fit_task_end(estimator=self._estimator, **self._data, reconstruction_attributes=dict)
 
     def phase(self, what: str) -> None:
-        """The next phase begins, and the present one has ended."""
+        """Begin the next phase, and end the present one."""
         if self._phases:
             with self._lock:
                 self.close()
@@ -75,10 +75,10 @@ class Tasks:
                 self._ended(phase, self.attributes)
 
     def before_rounds(self, info: RoundInfo) -> None:
-        """A constant is no task."""
+        """Do nothing: a constant is no task."""
 
     def before_round(self) -> None:
-        """A round begins; one of this thread that found no learner has ended."""
+        """Begin a round; one of this thread that found no learner has ended."""
         with self._lock:
             if (fruitless := self._round.pop(get_ident(), None)) is not None:
                 self._ended(fruitless, None)
@@ -88,7 +88,7 @@ class Tasks:
             task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
     def after_round(self, info: RoundInfo) -> bool:
-        """It ends; only without phases does an estimator as of now make sense."""
+        """End it; only without phases does an estimator as of now make sense."""
         with self._lock:
             self._ended(self._round.pop(get_ident()), None if self._phases else self.attributes)
         return False
@@ -129,19 +129,15 @@ class Watch:
 
     @property
     def watching(self) -> list[Monitor]:
-        """The monitors that a loop needs for it. Without callbacks rounds may be made ahead."""
+        """Monitors that a loop needs for it. Without callbacks rounds may be made ahead."""
         monitors: list[Monitor] = [*self.bar.watching]
         if self._tasks is not None:
             monitors.append(self._tasks)
         return monitors
 
     def run(self, name: str) -> Run:
-        """One run of the loop, by a name of its own."""
+        """Return one run of the loop, by a name of its own."""
         return Run(name, self.checkpoint)
-
-    def part(self, name: str, of: int) -> None:
-        """Begin the next of so many parts; see `ProgressBar.part`."""
-        self.bar.part(name, of)
 
     def phase(self, what: str, rounds: float = 0, later: float = 0, most: int = 0) -> None:
         """Begin something; see `ProgressBar.phase`."""
@@ -150,12 +146,12 @@ class Watch:
             self._tasks.phase(what)
 
     def stands(self, found: Any) -> None:
-        """What has been learnt so far, of which an estimator is made if a callback asks for one."""
+        """Tell what has been learnt so far, of which an estimator is made if a callback asks for one."""
         if self._tasks is not None and self.fitted is not None:
             fitted, describe = self.fitted, self.describe
             self._tasks.attributes = lambda: fitted(describe(found))
 
     def close(self) -> None:
-        """The last phase has ended."""
+        """End the last phase."""
         if self._tasks is not None:
             self._tasks.close()

@@ -50,7 +50,7 @@ SMALLEST = 1e-9  # of distances and of logarithms of their ratios
 
 
 def content_keys(X: Any, rows: IntArray, d: int, odds: Keys, unit: IntArray | None = None) -> Keys:
-    """A random number for each of these rows that depends on its first d cells alone, (n,).
+    """Return a random number for each of these rows that depends on its first d cells alone, (n,).
 
     With `unit` (d,) on cells as float64 over 2**unit: whatever type they have, and units that are powers of two apart.
     """
@@ -70,7 +70,7 @@ def content_keys(X: Any, rows: IntArray, d: int, odds: Keys, unit: IntArray | No
 
 
 def told_by(numbers: IntArray, n_rows: int) -> IntArray:
-    """Which of the rows of these numbers tell copies from coincidences; of many a sample, drawn by the number alone."""
+    """Select rows of these numbers that tell copies from coincidences; of many a sample, drawn by the number alone."""
     if n_rows <= TOLD_BY:
         return np.arange(len(numbers))
     share = np.uint64(int(TOLD_BY / n_rows * 2.0**64))
@@ -78,7 +78,7 @@ def told_by(numbers: IntArray, n_rows: int) -> IntArray:
 
 
 def are_copies(X: np.ndarray | SparseRows, label: IntArray, d: int, by_times: bool = True) -> bool:
-    """Whether rows that are equal in their first d cells are copies and no coincidences; False where none are equal.
+    """Tell whether rows that are equal in their first d cells are copies, no coincidences; False if none are equal.
 
     Not `by_times`: the law of columns alone tells, where other cells have made rows distinct.
 
@@ -117,7 +117,7 @@ def are_copies(X: np.ndarray | SparseRows, label: IntArray, d: int, by_times: bo
 def keys_of_copies(
     X: np.ndarray | SparseRows, d: int, label: IntArray, rows: IntArray, own: Sequence[np.ndarray] = ()
 ) -> Keys | None:
-    """Keys of these rows that only copies share, or None where equal rows are coincidences.
+    """Return keys of these rows that only copies share, or None where equal rows are coincidences.
 
     Copies are equal in their first d cells, in label and in each of `own`, (N,).
     """
@@ -132,7 +132,7 @@ def keys_of_copies(
 
 
 def _told_apart(sums: Keys, least: float) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that have more equal ones than their blocks of columns explain, in every turn; and which have no near ones.
+    """Find rows that have more equal ones than their blocks of columns explain, in every turn; and without near ones.
 
     None if they are fewer than this share. Rows of frequent values do not count: they meet by chance, and would hide
     the copies of others.
@@ -163,7 +163,7 @@ def _told_apart(sums: Keys, least: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _times(key: Keys) -> IntArray:
-    """How many rows have the key of each row."""
+    """Count the rows that have the key of each row."""
     order = np.argsort(key)
     begin = np.flatnonzero(np.diff(key[order], prepend=~key[order[:1]]))
     times, found = np.diff(begin, append=len(key)), np.empty(len(key), dtype=np.int64)
@@ -172,7 +172,7 @@ def _times(key: Keys) -> IntArray:
 
 
 def _block_sums(X: np.ndarray | SparseRows, block: IntArray, odds: Keys) -> Keys:
-    """Keys of the cells of each block of columns, (turns, blocks, n), up to a constant; `block` is (turns, d)."""
+    """Return keys of cells of each block of columns, (turns, blocks, n), up to a constant; `block` is (turns, d)."""
     n, (turns, d) = len(X), block.shape
     sums = np.zeros((turns, COLUMN_BLOCKS, n), dtype=np.uint64)
     with np.errstate(over="ignore"):
@@ -191,7 +191,7 @@ def _block_sums(X: np.ndarray | SparseRows, block: IntArray, odds: Keys) -> Keys
 
 
 def _against_the_law(times: IntArray) -> bool:
-    """Whether more values are there k times than can be, by those that are there once less and once more."""
+    """Tell whether more values are there k times than can be, by those that are there once less and once more."""
     f = np.bincount(times, minlength=3).astype(np.float64)
     f = np.append(f, 0.0)
     k = np.arange(2, len(f) - 1)
@@ -226,7 +226,7 @@ def _together(X: np.ndarray, n_equal: float) -> IntArray:
 
 
 def merged(key: Keys, weight: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Weights (n,) where the first of the rows with the same key has what all of them have, and the others 0; and it.
+    """Give the first of the rows with the same key the weight of all of them, the others 0, (n,); and the first rows.
 
     A sum is rounded once, so that neither the order of rows matters nor whether a weight is a copy.
     """
@@ -250,7 +250,7 @@ class NearCopies(NamedTuple):
 
 
 def near_copies(X: np.ndarray, key: Keys, group: IntArray | None = None, waves: bool = True) -> NearCopies | None:
-    """Near copies among distinct rows (n, d), or None.
+    """Find near copies among distinct rows (n, d), or None.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def near_copies(X: np.ndarray, key: Keys, group: IntArray | None = None, waves: 
 
 
 def _near_but_for_numbers(X: np.ndarray, group: IntArray | None, waves: bool) -> NearCopies | None:
-    """Copies in all columns but those of which nearly every row has a value of its own, such as a row number.
+    """Find copies in all columns but those in which nearly every row has a value of its own, such as a row number.
 
     Or in all of the others but one, such as the wave of a panel.
     """
@@ -319,7 +319,7 @@ def _near_but_for_numbers(X: np.ndarray, group: IntArray | None, waves: bool) ->
 
 
 def _near_by_distance(Z: FloatArray, asked: IntArray, group: IntArray | None) -> NearCopies | None:
-    """Near copies that differ a little in all columns."""
+    """Find near copies that differ a little in all columns."""
     scales = [k for k in NEIGHBOURS if 4 * k <= len(Z)]
     if not scales:
         return None
@@ -343,7 +343,7 @@ def _near_by_distance(Z: FloatArray, asked: IntArray, group: IntArray | None) ->
 
 
 def _near_by_agreement(cells: IntArray, asked: IntArray, group: IntArray | None) -> NearCopies | None:
-    """Near copies that differ in some columns only."""
+    """Find near copies that differ in some columns only."""
     m, n = cells.shape
     least, half = max(FEWEST_COLUMNS, -(-2 * m // 3)), -(-m // 2)
     for some, share in ((asked[:FIRST_ASKED], 0.25 * NEAR_SHARE), (asked, NEAR_SHARE)):
@@ -377,7 +377,7 @@ def _times_agreeing(cells: IntArray, asked: IntArray, levels: tuple[int, ...], g
 
 
 def _tied(cells: IntArray, least: int) -> IntArray:
-    """Group of each row: a chain of rows, each of which agrees with the next one in so many columns.
+    """Group rows into chains, each row of which agrees with the next one in so many columns.
 
     Two such rows agree in all columns of one block, if there are more blocks than columns in which they differ.
     """
@@ -399,17 +399,17 @@ def _tied(cells: IntArray, least: int) -> IntArray:
 
 
 def _largest(n: int) -> float:
-    """How many of n rows may be in one group, so that rows are left for other folds."""
+    """Return how many of n rows may be in one group, so that rows are left for other folds."""
     return max(2.0 * NEIGHBOURS[0], LARGEST_GROUP * n)
 
 
 def _share(group: IntArray) -> float:
-    """Share of the rows that are not alone in their group."""
+    """Return share of the rows that are not alone in their group."""
     return float(np.mean(np.bincount(group)[group] > 1))
 
 
 def _linked(pairs: IntArray, n: int) -> IntArray:
-    """Group of each of n rows, of which these pairs (2, m) are tied together."""
+    """Group n rows, of which these pairs (2, m) are tied together."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
@@ -419,7 +419,7 @@ def _linked(pairs: IntArray, n: int) -> IntArray:
 
 
 def _near(distances: FloatArray, k: int) -> tuple[FloatArray, np.ndarray]:
-    """Distances of rows that have k neighbours and more, and whether the nearest is nearer than by chance."""
+    """Select distances of rows that have k neighbours, and tell whether the nearest is nearer than by chance."""
     D = distances[np.isfinite(distances[:, 2 * k - 1]) & (distances[:, k - 1] > 0.0), : 2 * k]
     if len(D) == 0:
         return distances, np.zeros(len(distances), dtype=np.bool_)
@@ -430,7 +430,7 @@ def _near(distances: FloatArray, k: int) -> tuple[FloatArray, np.ndarray]:
 
 
 def _ranks(X: np.ndarray, some: IntArray) -> tuple[FloatArray, IntArray]:
-    """Columns of many values as shares of the rows below, (n, columns), and as codes of their values, (columns, n).
+    """Return columns of many values as shares of the rows below, (n, columns), and as codes of values, (columns, n).
 
     By shares no unit counts, and no tail. Codes of frequent values, in which rows agree by chance, are -1. Columns of
     which some rows have very few values are not looked at further, and of columns in the same order or the opposite one
@@ -463,7 +463,7 @@ def _order(place: np.ndarray) -> bytes:
 
 
 def _distances(Z: FloatArray, asked: IntArray, k: int, group: IntArray | None) -> FloatArray:
-    """Distances of some rows to their k nearest ones, ascending, or to those in other groups, (m, k)."""
+    """Return distances of some rows to their k nearest ones, ascending, or to those in other groups, (m, k)."""
     single = Z.astype(np.float32)
     squares, height = np.einsum("ij,ij->i", single, single), max(1, DENSE_VALUES // len(Z))
     found = [np.empty((0, k), dtype=np.float32)]
@@ -479,7 +479,7 @@ def _distances(Z: FloatArray, asked: IntArray, k: int, group: IntArray | None) -
 
 
 def _chained(Z: FloatArray, radius: float) -> IntArray:
-    """Group of each row: a chain of rows, each within this distance of the next one, or a shorter one.
+    """Group rows into chains, each row within this distance of the next one, or a shorter one.
 
     It is shorter where chains would run on through rows that are merely close.
     """

@@ -2,7 +2,7 @@
 
 The probabilities of a row are those of x = base + shift + sum_m w_m slope g_m(x), by the link. The base is the
 logarithm of the class frequencies, g_m what the members of a kind say beyond it, and w_m >= 0 its weight, the
-reciprocal of a temperature. The shift has an entry for each class. Left-out rows find w and the shift by least
+reciprocal of a temperature. The shift has an entry for each class. Out-of-fold rows find w and the shift by least
 log-loss, which is convex in both for the softmax link, so that they are continuous in everything.
 """
 
@@ -26,7 +26,7 @@ MOST_STEPS = 60  # of that search, at most
 
 
 def half_row(held: HeldOut) -> float:
-    """Share of half a row in the weight of these rows.
+    """Return share of half a row in the weight of these rows.
 
     That half a row may be of another class keeps rows that are all decided rightly from making the next one certain:
     n of them leave others 1 / (2 n + 1), Krichevsky and Trofimov's estimate.
@@ -35,13 +35,14 @@ def half_row(held: HeldOut) -> float:
 
 
 def fit_weight(held: HeldOut, link: Link, start: float, caution: float, whole: bool = False) -> tuple[float, float]:
-    """Weight >= 0 of one score function, without a shift, and the loss there: by Newton steps between known bounds.
+    """Find the weight >= 0 of one score function, without a shift, and the loss there: Newton steps between bounds.
 
     It is put on what is known without scores, unless the scores are the `whole`.
     """
     least, slope, _ = held.along(link, 0.0, caution, whole).tolist()
     if not slope < 0.0:  # also where all scores are 0, or beyond single precision
         return 0.0, least
+    # Newton steps are kept between bounds that are known to hold the minimum; where one leaves them, they are halved.
     low, high, weight, loss = 0.0, LARGEST_WEIGHT, start or 1.0, least
     for _ in range(MOST_STEPS):
         loss, slope, curvature = held.along(link, weight, caution, whole).tolist()
@@ -69,7 +70,7 @@ class Mixture(NamedTuple):
 def fit_mixture(
     link: Link, parts: Sequence[HeldOut], frequencies: FloatArray, doubt: FloatArray, start: FloatArray
 ) -> Mixture:
-    """Find the weights and the shift of least log-loss of left-out rows.
+    """Find the weights and the shift of least log-loss of out-of-fold rows.
 
     The objective is the loss plus sum_m doubt_m w_m, which is how much each weight must bring before it is above 0,
     plus SHIFT_ROWS / 2 sum_k shift_k^2: a class with fewer rows than that has hardly a shift.
@@ -87,6 +88,7 @@ def fit_mixture(
     """
     M, K = len(parts), parts[0].n_outputs
     caution = half_row(parts[0])
+    # Each variable is searched in a unit of its own curvature, so that L-BFGS-B begins with steps of about 1.
     curvature = np.array([part.along(link, 0.0, caution)[2] for part in parts])
     unit = np.concatenate(
         [
@@ -106,5 +108,6 @@ def fit_mixture(
     bounds = [(0.0, LARGEST_WEIGHT / u) for u in unit[:M]] + [(None, None)] * K
     options = {"ftol": 1e-10, "gtol": 1e-4}
     found = minimize(objective, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    # A BLAS takes part in the search, whose last bits differ between processors: what is rounded does not.
     weights, shift = np.split(np.rint(found.x * unit / ROUNDED_TO) * ROUNDED_TO, [M])
     return Mixture(weights, shift, weights * np.sqrt(np.maximum(curvature, 0.0)))

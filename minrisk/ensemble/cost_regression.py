@@ -5,7 +5,7 @@ Training rows have costs of their own, c_n in R^D; new rows come without. The de
     argmin_k sum_j p_j(x) m_jk(x),    m_j(x) = E[c | x, class j],
 
 and m_j is a regression on the rows of class j: their mean costs, and small trees with a vector in every leaf that lower
-the squared error. Left-out rows are asked three times: whether a few trees lower the error of the first fold by more
+the squared error. Out-of-fold rows are asked three times: whether a few trees lower the error of the first fold by more
 than chance (`exceeds_its_error`), how many trees are best, and whether decisions by the trees of
 all classes cost less than those by the mean costs. Where they say no, or all rows of a class cost the same, m_j are the
 means, a row of a cost matrix.
@@ -29,10 +29,11 @@ from minrisk.boosting.checkpoint import Run
 from minrisk.boosting.loop import Progress
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.ensemble import defaults
-from minrisk.ensemble.budget import UNLIMITED, Budget, Pace
-from minrisk.ensemble.cross_fitting import checkpoints, exceeds_its_error, pooled
-from minrisk.ensemble.kind import Settings, Table
-from minrisk.ensemble.kinds.plain import TreeMember, recipe_of, usual_trees
+from minrisk.ensemble.defaults import Settings, checkpoints
+from minrisk.ensemble.driver import Driver, Pace
+from minrisk.ensemble.members import exceeds_its_error, out_of_fold
+from minrisk.ensemble.table import Table
+from minrisk.ensemble.trees import TreeMember, recipe_of, usual_trees
 from minrisk.losses.coupled import CoupledLoss
 from minrisk.model.additive import pack
 from minrisk.model.links import Link
@@ -68,13 +69,8 @@ class CostRegression:
     vectors: FloatArray
     bounds: IntArray
 
-    @classmethod
-    def of_means(cls, means: FloatArray) -> CostRegression:
-        """Without trees."""
-        return packed_regression(1.0, means, [])
-
     def of_class(self, X: FloatArray, j: int) -> FloatArray:
-        """m_j: what each decision costs rows that are of class j, (n, D); at least 0."""
+        """Return m_j: what each decision costs rows that are of class j, (n, D); at least 0."""
         costs = np.tile(self.means[j], (len(X), 1))
         first, last = self.bounds[j : j + 2].tolist()
         if first < last:
@@ -82,9 +78,9 @@ class CostRegression:
         return np.asarray(np.maximum(costs, 0.0, out=costs))
 
     def expected(self, X: np.ndarray | SparseRows, p: FloatArray) -> FloatArray:
-        """Expected cost of each decision, (n, D), with class probabilities p (n, K)."""
+        """Return expected cost of each decision, (n, D), with class probabilities p (n, K)."""
         expected, height = np.zeros((len(X), self.means.shape[1])), PREDICTED_ROWS
-        if isinstance(X, SparseRows):
+        if isinstance(X, SparseRows):  # trees look at few features: only these are made dense
             packed, used = self.packed.compact()
             if len(used) < X.shape[1]:
                 return replace(self, packed=packed).expected(X.only(used), p)
@@ -101,10 +97,10 @@ class CostFit(NamedTuple):
     """A regression, and what its members say of the rows that they left out."""
 
     regression: CostRegression
-    held: list[HeldOut | None]  # of each class that has trees: costs of all left-out rows, of all classes
+    held: list[HeldOut | None]  # of each class that has trees: costs of all out-of-fold rows, of all classes
 
     def judged(self, probabilities: HeldOut, link: Link, temperature: float) -> CostRegression:
-        """The regression if decisions about left-out rows cost less by it than by the means, else these."""
+        """Return the regression if decisions about out-of-fold rows cost less by it than by the means, else these."""
         known = [part for part in self.held if part is not None]
         if known:
             n_folds = min(known[0].n_folds, probabilities.n_folds)
@@ -113,21 +109,13 @@ class CostFit(NamedTuple):
             paid_less = probabilities.of_folds(n_folds).paid_less(link, temperature, means, held)
             if exceeds_its_error(paid_less):
                 return self.regression
-        return replace(CostRegression.of_means(self.regression.means), unit=self.regression.unit)
+        return packed_regression(self.regression.unit, self.regression.means, [])
 
 
 def fit_cost_regression(
-    table: Table,
-    folded: FoldedRows,
-    means: FloatArray,
-    settings: Settings,
-    most: int,
-    seed: int,
-    workers: Workers,
-    budget: Budget = UNLIMITED,
-    run: Callable[[str], Run] = Run,
+    table: Table, folded: FoldedRows, means: FloatArray, settings: Settings, driver: Driver
 ) -> CostFit:
-    """Learn m_j for every class.
+    """Learn m_j for every class, in two fifths of the time that is left.
 
     Parameters
     ----------
@@ -137,36 +125,30 @@ def fit_cost_regression(
     means : ndarray of shape (K, D)
         Of the rows of each class: `FoldedRows.class_costs`.
     settings : Settings
-    most : int
-        Rounds, at most.
-    seed : int
-    workers : Workers
-        Over classes.
-    budget : Budget
-        Of all classes together.
-    run : callable
-        Gives a run of the loop by its name.
+    driver : Driver
+        Whose workers share the classes.
     """
-    n_turns = -(-len(means) // workers.n)
-    most = min(most, max(defaults.COST_ROUNDS[0], min(defaults.COST_ROUNDS[1], defaults.COST_TREES // len(means))))
+    K, workers, part = len(means), driver.workers, driver.until(0.4)
+    n_turns = -(-K // workers.n)
+    # Costs are smooth where classes are not: smaller steps, smaller trees, and 120 trees of all classes together.
+    most = min(settings.n_estimators, max(12, min(60, 120 // K)))
+    settings = settings._replace(learning_rate=0.5 * settings.learning_rate, n_estimators=most)
 
     def fit(j: int) -> ClassFit | None:
         found = folded.of_class(j, table.columns, table.n_features)
-        turn = budget.until(1.0 / (n_turns - j // workers.n))
-        return (
-            None
-            if found is None
-            else _fit_class(*found, means[j], settings, most, seed + j, turn, lambda fold: run(f"costs {j} {fold}"))
-        )
+        if found is None:
+            return None
+        turn = part.until(1.0 / (n_turns - j // workers.n))
+        of_class = settings._replace(seed=settings.seed + j)
+        return _fit_class(*found, means[j], of_class, turn, lambda fold: driver.watch.run(f"costs {j} {fold}"))
 
-    fits = workers.map(fit, range(len(means)))
-    unit, learnt = folded.stated_facts.unit, [Progress() if fit is None else fit.learnt for fit in fits]
-    held = _held_out(folded, table, fits)
-    return CostFit(packed_regression(unit, means, learnt), held)
+    fits = workers.map(fit, range(K))
+    learnt = [Progress() if fit is None else fit.learnt for fit in fits]
+    return CostFit(packed_regression(folded.stated_facts.unit, means, learnt), _held_out(folded, table, fits))
 
 
 def _held_out(folded: FoldedRows, table: Table, fits: Sequence[ClassFit | None]) -> list[HeldOut | None]:
-    """Ask members about all left-out rows, as if these were of each class in turn."""
+    """Ask members about all out-of-fold rows, as if these were of each class in turn."""
     parts: list[list[LeftOut]] = [[] for _ in fits]
     for fold in range(folded.n_folds if any(fits) else 0):
         rows = folded.without(fold, table.columns, Workers())
@@ -180,7 +162,7 @@ def _held_out(folded: FoldedRows, table: Table, fits: Sequence[ClassFit | None])
 
 
 def packed_regression(unit: float, means: FloatArray, fits: Sequence[Progress]) -> CostRegression:
-    """The regression of these learners for each class, their vectors in units of the costs."""
+    """Return the regression of these learners for each class, their vectors in units of the costs."""
     bounds = np.zeros(len(means) + 1, dtype=np.int64)
     if fits:
         bounds[1:] = np.cumsum([len(fit.trees) for fit in fits])
@@ -203,9 +185,7 @@ def _fit_class(
     columns: Columns,
     mean: FloatArray,
     settings: Settings,
-    most: int,
-    seed: int,
-    budget: Budget,
+    driver: Driver,
     run: Callable[[int | None], Run],
 ) -> ClassFit | None:
     """Train learners of one class: members of folds choose how many, the last one has all rows. None: the means."""
@@ -213,14 +193,14 @@ def _fit_class(
     if rows.n_folds < 2 or rows.farthest(mean) <= SAME_COSTS * top:
         return None
     seen = np.arange(len(columns.n_bins))
-    settings = settings._replace(learning_rate=defaults.COST_LEARNING_RATE * settings.learning_rate)
     loss = CoupledLoss("squared", "none", top)
 
-    def member(fold: int | None, seed: int) -> TreeMember:
+    def member(fold: int | None, number: int) -> TreeMember:
         of = rows.without(fold, columns, Workers())
         trees = usual_trees(settings, of.cost_facts.n_rows, of.n_outputs, columns.thresholds, len(seen))
-        trees = replace(trees, max_leaf_nodes=min(trees.max_leaf_nodes, defaults.COST_LEAVES))
-        made = TreeMember(of, recipe_of(settings, loss, of.cost_facts, trees, seen), seed, [], run=run(fold))
+        trees = replace(trees, max_leaf_nodes=min(trees.max_leaf_nodes, 24))
+        recipe = recipe_of(settings, loss, of.cost_facts, trees, seen)
+        made = TreeMember(of, recipe, settings.seed + number, run(fold))
         if made.progress is None:
             intercept = 1.0 - 2.0 * rows.mean_costs(fold) / top
             made.progress = Progress(intercept=intercept, losses=[0.0])  # of losses only the trees are wanted
@@ -233,30 +213,30 @@ def _fit_class(
         vectors = [-0.5 * top * vectors for vectors in made.vectors]
         return Progress(made.trees, vectors, 0.5 * top * (1.0 - made.intercept))
 
-    members = [member(0, seed)]
-    chosen, reached, pace, best = 0, 0, Pace(budget), pooled(rows, members, 0)
-    for wanted in checkpoints(most):
+    members = [member(0, 0)]
+    chosen, reached, pace, best = 0, 0, Pace(driver), out_of_fold(rows, members, 0)
+    for wanted in checkpoints(settings.n_estimators):
         n_rounds = pace.next(reached, wanted, 1.0 / len(members))  # and the last member's
         if n_rounds == reached:
             break
         if reached == 0:  # the first fold tells whether there is anything to learn
             members[0].train([n_rounds])
-            if not exceeds_its_error(pooled(rows, members, n_rounds).closer_than(best, top)):
+            if not exceeds_its_error(out_of_fold(rows, members, n_rounds).closer_than(best, top)):
                 return None
-            members += [member(fold, seed + fold) for fold in range(1, len(folds))]
-            best = pooled(rows, members, 0)
+            members += [member(fold, fold) for fold in range(1, len(folds))]
+            best = out_of_fold(rows, members, 0)
         for made in members:
             if made.reached < n_rounds:
                 made.train([n_rounds])
             made.rest()
-        reached, held = n_rounds, pooled(rows, members, n_rounds)
+        reached, held = n_rounds, out_of_fold(rows, members, n_rounds)
         if held.closer_than(best, top)[0] > 0.0:
             best, chosen = held, n_rounds
         if n_rounds > defaults.PATIENCE * chosen + defaults.GRACE_ROUNDS:
             break
     if not chosen:
         return None
-    last = member(None, seed + rows.n_folds)
+    last = member(None, rows.n_folds)
     last.train([chosen])
     of_folds = [as_costs(made.result(chosen)) for made in members]
     return ClassFit(as_costs(last.result(chosen)), dict(zip(folds, of_folds, strict=True)))

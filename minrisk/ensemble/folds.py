@@ -44,7 +44,7 @@ NEAR_GROUPS = (
 
 
 class MergedRows(NamedTuple):
-    """Whether equal rows are copies, and what rows weigh of which copies are one."""
+    """Hold whether equal rows are copies, and what rows weigh of which copies are one."""
 
     copied: bool
     weight: FloatArray | None  # (N,); None: as before
@@ -54,7 +54,7 @@ class MergedRows(NamedTuple):
 def merged_copies(
     X: Any, d: int, y: Labels | CodedLabels, weight: FloatArray, cost: Any, group: IntArray | None, cv: Any
 ) -> MergedRows | None:
-    """Copies as one row, or None where they are not looked for.
+    """Count copies as one row; None where they are not looked for.
 
     Copies are equal in their first d cells, in label, group and costs of their own, and in the fold that a splitter has
     put them in; the first one has the weight of all.
@@ -79,7 +79,7 @@ def merged_copies(
 
 
 def rows_together(X: Any, d: int, weight: FloatArray, copied: bool, group: IntArray | None, cv: Any) -> IntArray | None:
-    """Which rows belong together, (N,): those of equal cells where these are `copied`, and near copies.
+    """Find which rows belong together, (N,): those of equal cells where these are `copied`, and near copies.
 
     Stated groups rule.
     """
@@ -104,7 +104,7 @@ def rows_together(X: Any, d: int, weight: FloatArray, copied: bool, group: IntAr
 
 
 def _searched(X: Any, d: int, n_rows: int, several: bool) -> bool:
-    """Whether so many rows are searched for near copies: some are left out, and all are in memory and not too many."""
+    """Tell whether so many rows are searched for near copies: some are left out, all are in memory and not too many."""
     return several and isinstance(X, np.ndarray) and n_rows * d <= DENSE_VALUES
 
 
@@ -119,41 +119,40 @@ def folds_of(
     differ_by: Sequence[np.ndarray],
     group: IntArray | None = None,
 ) -> IntArray:
-    """Fold of each of these rows, numbered from 0: drawn, or as `cv` has it.
+    """Return the fold of each of these rows, numbered from 0: drawn, or as `cv` has it.
 
     All are in one fold where every class is: a member that leaves a class out can say nothing about it. `cv` may be the
     folds (N,) that a splitter gave. Folds are drawn by the cells of the first features that have `thresholds`. Rows
     equal in these and in class may `differ_by` their weight first, and costs of their own, (n,) each. `group` (N,)
     says which of all rows belong together and are in one fold. Where few do, the folds of others are as without it.
     """
-    if cv is None or isinstance(cv, Integral):
-        n_folds, n = defaults.FOLDS if cv is None else int(cv), len(rows)
-        if n_folds == 1:
-            return np.zeros(n, dtype=np.uint8)
-        many = n >= MANY_ROWS
-        keys = np.arange(n).astype(np.uint64) if many else _fold_keys(X, rows, thresholds)
-        together = None if group is None else np.unique(group[rows], return_inverse=True)[1]
-        some: Any = slice(None)
-        of_some: Any = slice(None)
-        if together is not None and together.max() + 1 < n:
-            mass = masses(codes, differ_by[0])
-            first = _first_rows(together, _of_class(keys, codes, seed), mass)
-            if mass.sum() - mass[first].sum() > FEW_MORE * mass.sum():
-                return spread_folds(grouped_folds(together, codes, n_folds, seed, keys, differ_by[0]), codes)
-            some, of_some = first, together
-        if many:
-            folds = drawn_folds(keys[some], n_folds, seed)[of_some]
-        else:
-            own = [column[some] for column in differ_by]
-            folds = fold_numbers(keys[some], codes[some], n_folds, seed, own)[of_some]
-    else:
+    if not (cv is None or isinstance(cv, Integral)):
         stated = cv if isinstance(cv, np.ndarray) else stated_folds(cv, X, y, group)
         folds = np.unique(stated[rows], return_inverse=True)[1]
         if group is not None:
-            together = group[rows]
-            if len(np.unique(together * (int(folds.max()) + 1) + folds)) > len(np.unique(together)):
+            own = group[rows]
+            if len(np.unique(own * (int(folds.max()) + 1) + folds)) > len(np.unique(own)):
                 raise ValueError(DIVIDED_GROUPS)
-    return spread_folds(folds, codes)
+        return spread_folds(folds, codes)
+    n_folds, n = defaults.FOLDS if cv is None else int(cv), len(rows)
+    if n_folds == 1:
+        return np.zeros(n, dtype=np.uint8)
+    many = n >= MANY_ROWS
+    keys = np.arange(n).astype(np.uint64) if many else _fold_keys(X, rows, thresholds)
+    together: Any = None if group is None else np.unique(group[rows], return_inverse=True)[1]
+    first: Any = slice(None)
+    if together is not None and together.max() + 1 < n:  # a group's fold is that of one of its rows
+        mass, of_class = masses(codes, differ_by[0]), class_keys(keys, codes, seed)
+        first = drawn_rows(together, of_class, mass)
+        if mass.sum() - mass[first].sum() > FEW_MORE * mass.sum():
+            return spread_folds(grouped_folds(together, codes, n_folds, of_class, mass, first), codes)
+    else:
+        together = slice(None)
+    if many:
+        folds = drawn_folds(keys[first], n_folds, seed)
+    else:
+        folds = fold_numbers(keys[first], codes[first], n_folds, seed, [column[first] for column in differ_by])
+    return spread_folds(folds[together], codes)
 
 
 def masses(codes: Codes, weight: FloatArray) -> FloatArray:
@@ -162,16 +161,19 @@ def masses(codes: Codes, weight: FloatArray) -> FloatArray:
     The others' weight is (sum w^1/2 / sum w^1/4)^4: a mean in which neither one heavy row says much, nor one of nearly
     no weight.
     """
+    # Rows of nearly no weight must not fill a fold, and heavy ones must not empty others.
     root = np.sqrt(np.sqrt(weight))
     of_class = np.bincount(codes, root * root) / np.maximum(np.bincount(codes, root), np.finfo(np.float64).tiny)
     return np.minimum(1.0, (root / of_class[codes]) ** 4)
 
 
-def grouped_folds(group: IntArray, codes: Codes, n_folds: int, seed: int, keys: Keys, weight: FloatArray) -> IntArray:
-    """Fold of each row (n,), whole groups in each and classes as evenly as these allow; fewer where groups are too few.
+def grouped_folds(
+    group: IntArray, codes: Codes, n_folds: int, keys: Keys, mass: FloatArray, first: IntArray
+) -> IntArray:
+    """Return the fold of each row (n,), whole groups in each and classes as even as these allow; fewer of few groups.
 
-    Groups of the same size come in the order of random numbers. That of a group is the key of one of its rows, drawn by
-    weight and by the keys (n,) alone: neither the order of rows nor the groups' names make a difference, and a row more
+    Groups of the same size come in the order of random numbers. That of a group is the key of its `first` row, drawn by
+    mass and by the keys (n,) alone: neither the order of rows nor the groups' names make a difference, and a row more
     seldom does.
 
     Raises
@@ -179,14 +181,13 @@ def grouped_folds(group: IntArray, codes: Codes, n_folds: int, seed: int, keys: 
     ValueError
         If there is but one group.
     """
-    n_groups = int(group.max()) + 1
+    n_groups = len(first)
     if n_groups == 1:
         raise ValueError(ONE_GROUP)
-    mass, keys = masses(codes, weight), _of_class(keys, codes, seed)
-    drawn = keys[_first_rows(group, keys, mass)]
+    drawn = keys[first]
     _, place, times = np.unique(drawn, return_inverse=True, return_counts=True)
     several = (times > 1)[place]
-    if several.any():
+    if several.any():  # equal rows of several groups: the others of each group tell these apart
         total = np.zeros(n_groups, dtype=np.uint64)
         np.add.at(total, group, numbered_keys(keys, 0))
         drawn[several] = numbered_keys(drawn[several] + total[several], 0)
@@ -194,15 +195,15 @@ def grouped_folds(group: IntArray, codes: Codes, n_folds: int, seed: int, keys: 
     return placed_groups(group, codes, np.full(n_folds, 1.0 / n_folds), drawn, mass=mass)[group]
 
 
-def _first_rows(group: IntArray, keys: Keys, mass: FloatArray) -> IntArray:
-    """A row of each group, (groups,), drawn by its mass and by the keys (n,) alone: one of no mass is never drawn."""
+def drawn_rows(group: IntArray, keys: Keys, mass: FloatArray) -> IntArray:
+    """Draw a row of each group, (groups,), by its mass and by the keys (n,) alone: one of no mass is never drawn."""
     order = np.lexsort((keys, waiting_times(keys, mass), group))
     found: IntArray = order[first_of_equals(group[order])]
     return found
 
 
 def spread_folds(folds: IntArray, codes: Codes, counts: IntArray | None = None) -> IntArray:
-    """These folds, or one for all where no class has rows in two.
+    """Return these folds, or one for all where no class has rows in two.
 
     `counts` (K, folds) are of all rows, where these are not all.
     """
@@ -214,19 +215,19 @@ def spread_folds(folds: IntArray, codes: Codes, counts: IntArray | None = None) 
 
 
 def fold_counts(folds: IntArray, codes: Codes, n_classes: int, n_folds: int) -> IntArray:
-    """Rows of each class in each fold, (K, folds)."""
+    """Count rows of each class in each fold, (K, folds)."""
     of_both = codes.astype(np.int64) * n_folds + folds
     return np.bincount(of_both, minlength=n_classes * n_folds).reshape(n_classes, n_folds)
 
 
 def drawn_folds(numbers: np.ndarray, n_folds: int, seed: int) -> IntArray:
-    """Fold of each of many rows, by a random number that depends on the row's number and the seed alone."""
+    """Draw the fold of each of many rows, by a random number that depends on its number and the seed alone."""
     high = numbered_keys(numbers, seed) >> np.uint64(32)
     return (high * np.uint64(n_folds) >> np.uint64(32)).astype(np.min_scalar_type(n_folds - 1))
 
 
 def _fold_keys(X: Any, rows: IntArray, thresholds: Sequence[FloatArray]) -> Keys:
-    """Random numbers that depend on the cells of features with thresholds, in their unit: 2 to a power, (n,)."""
+    """Return random numbers by the cells of features with thresholds, in their unit: 2 to a power, (n,)."""
     d = len(thresholds)
     odds, unit = odd_numbers(np.random.default_rng(1), d), np.zeros(d, dtype=np.int64)
     for j, own in enumerate(thresholds):
@@ -238,15 +239,15 @@ def _fold_keys(X: Any, rows: IntArray, thresholds: Sequence[FloatArray]) -> Keys
     return content_keys(X, rows, d, odds, unit)
 
 
-def _of_class(keys: Keys, codes: Codes, seed: int) -> Keys:
-    """Random numbers that depend on the key, the class and the seed, (n,)."""
+def class_keys(keys: Keys, codes: Codes, seed: int) -> Keys:
+    """Return random numbers that depend on the key, the class and the seed, (n,)."""
     return numbered_keys(numbered_keys(keys, seed) + codes.astype(np.uint64), seed)
 
 
 def stated_folds(
     cv: Any, X: np.ndarray | SparseRows | RowBlocks, y: Labels | CodedLabels, group: IntArray | None = None
 ) -> IntArray:
-    """Fold of each row of a splitter, which is told the groups, or of pairs (train, test).
+    """Ask a splitter, which is told the groups, or pairs (train, test) for the fold of each row.
 
     Raises
     ------
@@ -287,7 +288,7 @@ def stated_folds(
 
 
 def fold_numbers(keys: Keys, codes: Codes, n_folds: int, seed: int, differ_by: Sequence[np.ndarray]) -> IntArray:
-    """Fold of each row (n,): drawn at random, classes spread evenly, of no more folds than half the rows.
+    """Draw the fold of each row (n,), classes spread evenly, of no more folds than half the rows.
 
     The rows of a class stand in the order of random numbers, and each fold has as long a part of them. So a row more
     moves no other than those at the ends of the parts, and one that weighs nearly nothing moves none.
@@ -297,11 +298,12 @@ def fold_numbers(keys: Keys, codes: Codes, n_folds: int, seed: int, differ_by: S
     of the same key stand in the order of what they `differ_by`, their weight (n,) first; the largest come first, so
     that a millionth more changes nothing.
     """
-    n_folds = min(n_folds, max(1, len(codes) // 2))
-    mass, keys = masses(codes, differ_by[0]), _of_class(keys, codes, seed)
+    n_folds = min(n_folds, max(1, len(codes) // 2))  # a fold has two rows at least
+    mass, keys = masses(codes, differ_by[0]), class_keys(keys, codes, seed)
     order = np.lexsort((*(-column for column in reversed(differ_by)), keys))
     first = first_of_equals(keys[order])
     before = np.arange(len(order)) - np.flatnonzero(first)[np.cumsum(first) - 1]
+    # Rows that are equal in all that keys are made of are told apart by how many of them came before.
     again = order[~first]
     keys[again] = numbered_keys(keys[again] + before[~first].astype(np.uint64), seed)
     order = np.lexsort((keys, codes))

@@ -3,38 +3,79 @@
 What has drifted since the fit are more often the frequencies of classes, and what a leaf says of them, than the splits
 that tell rows apart. Newton steps are made again, round after round, at the scores of the rounds before: of all trees
 of a round at once, each with its part of the step. Members that leave out a fold of the rows each say how many rounds
-lower the log-loss. Then left-out rows weigh two score functions, the old one and the new one, and find a shift of each
-class by least log-loss (see `minrisk.ensemble.calibration`). Both have the same trees, so their sum is one model. Few
-rows leave the old vectors, and many rows replace them.
+lower the log-loss. Then out-of-fold rows weigh two score functions, the old one and the new one, and find a shift of
+each class by least log-loss (see `minrisk.ensemble.calibration`). Both have the same trees, so their sum is one model.
+Few rows leave the old vectors, and many rows replace them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
+from sklearn.utils.validation import check_consistent_length
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs import CostMatrix
+from minrisk.costs.labels import listed
+from minrisk.costs.reading import costs_per_row
+from minrisk.costs.weights import check_weights
+from minrisk.data.chunks import Chunks
+from minrisk.data.label_cells import check_labels
 from minrisk.data.row_keys import numbered_keys
 from minrisk.ensemble import defaults
-from minrisk.ensemble.average import rounding_exponent
 from minrisk.ensemble.calibration import LARGEST_WEIGHT, ROUNDED_TO
-from minrisk.ensemble.stages import judged_stages
+from minrisk.ensemble.defaults import Settings
+from minrisk.ensemble.ensemble import judged_stages, judging_step, on_grid, rounding_exponent
+from minrisk.ensemble.folds import merged_copies
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.cascade import Cascade, DecisionRule, stage_rounds
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.steps.leaf_vectors import LARGEST_NEWTON
 
-LOGIT_GRID = 2.0**-24  # that an intercept lies on, as that of a fit does
+
+def refreshed(model: Any, X: Any, y: Any, sample_weight: Any, cost: Any) -> Any:
+    """Return a copy with the leaves and the calibration of these rows; see `MinRiskClassifier.refit_leaves`."""
+    if model.model_.link != "softmax":
+        raise ValueError(f"refit_leaves is for surrogate='softmax', got {model.surrogate_!r}: fit again.")
+    if isinstance(X, Chunks):
+        raise TypeError("refit_leaves needs all new rows at once, got Chunks: give an array or a table of some.")
+    X, labels, fitted = np.asarray(model._check_X(X)), np.asarray(check_labels(y)), copy(model)
+    check_consistent_length(X, labels)
+    if (unknown := labels[~np.isin(labels, fitted.classes_)]).size:
+        others = listed(np.unique(unknown).tolist())[1:-1]
+        raise ValueError(f"y must hold classes of the fit, got {others}: fit again.")
+    # Copies count as one row, as in a fit: else folds would judge leaves by rows that these have seen.
+    stated = fitted._class_weighted(X, labels, check_weights(sample_weight))
+    merged = merged_copies(X, X.shape[1], labels, fitted._checked_weights(stated, X), None, None, None)
+    weight = fitted._weights(stated if merged is None or merged.weight is None else merged.weight, X)
+    X, labels, weight = X[weight > 0.0], labels[weight > 0.0], weight[weight > 0.0]
+    # as many rows as (sum sqrt w)^2 / sum w: one row that is there very often leaves the others what they say
+    weight *= (math.fsum(np.sqrt(weight)) / math.fsum(weight)) ** 2
+    if len(X) < 2:
+        raise ValueError(f"refit_leaves needs two rows at least, got {len(X)} of some weight.")
+    codes = np.searchsorted(fitted.classes_, labels)
+    if cost is not None:
+        if costs_per_row(cost, len(codes), len(fitted.classes_)) is not None:
+            raise ValueError("refit_leaves takes costs that all rows share: give a matrix, or fit again.")
+        fitted._resolve_matrix(cost, codes, fitted.classes_)
+        fitted.cost_regression_ = None
+    settings = Settings.of(vars(fitted), int(weight.sum()), X.shape[1])
+    smoothing = defaults.NEWTON_SMOOTHING * settings.smoothing
+    fitted.model_ = refitted(
+        fitted.model_, X, codes, weight, settings.learning_rate, smoothing, fitted._seed, fitted.cost_
+    )
+    return fitted
 
 
 class NewRows(NamedTuple):
-    """What vectors are fitted to."""
+    """Rows that vectors are fitted to."""
 
     X: FloatArray  # (n, d), linear features beside the others
     label: IntArray  # (n,)
@@ -43,21 +84,14 @@ class NewRows(NamedTuple):
 
     @property
     def n_folds(self) -> int:
-        """Of them."""
+        """Count them."""
         return int(self.fold.max()) + 1
 
     def base(self, n_classes: int, without: int) -> FloatArray:
-        """Logarithms of the class frequencies outside a fold, with half a row of each class."""
+        """Return logarithms of the class frequencies outside a fold, with half a row of each class."""
         kept = self.fold != without
         counts = np.bincount(self.label[kept], self.weight[kept], n_classes) + 0.5
         return np.asarray(np.log(counts / counts.sum()))
-
-
-class NewVectors(NamedTuple):
-    """Vectors of the first rounds, and what they say of the rows that their members left out."""
-
-    vectors: list[FloatArray]  # (n_folds + 1, V, K) of each round; the last ones are of all rows
-    left_out: FloatArray  # (n, K) beyond the class frequencies
 
 
 def refitted(
@@ -70,7 +104,7 @@ def refitted(
     seed: int,
     costs: CostMatrix | None,
 ) -> AdditiveModel:
-    """The model with vectors and calibration of these rows.
+    """Return the model with vectors and calibration of these rows.
 
     Parameters
     ----------
@@ -88,32 +122,31 @@ def refitted(
         By which early decisions are judged.
     """
     old, K = model.scores(X) - model.intercept, len(model.intercept)
-    old /= model.temperature
+    old /= model.temperature  # from here on scores are log-odds, and the temperature of the new model is 1
     wide = np.asarray(X, dtype=np.float64) if model.projection is None else model.projection.extend(X)
     rows = NewRows(wide, label, weight, folds_by_class(label, seed))
-    new = new_vectors(model, rows, K, rate, smoothing)
+    new, left_out = new_vectors(model, rows, K, rate, smoothing)
     base = model.intercept / model.temperature
-    (of_old, of_new), shift = weighed(base, [old, new.left_out], [1.0, 0.0], label, weight)
+    (of_old, of_new), shift = weighed(base, [old, left_out], [1.0, 0.0], label, weight)
     vectors = of_old / model.temperature * np.asarray(model.vectors)
-    mine = np.concatenate([np.empty((0, K)), *(of_round[-1] for of_round in new.vectors)])
+    mine = np.concatenate([np.empty((0, K)), *(of_round[-1] for of_round in new)])
     vectors[: len(mine)] += of_new * mine
-    intercept = np.rint((base + shift) / LOGIT_GRID) * LOGIT_GRID
     made = replace(
         model,
         vectors=RoundedVectors.of(vectors, rounding_exponent(model.link, 1.0, model.n_trees)),
-        intercept=intercept,
+        intercept=on_grid(base + shift),
         temperature=1.0,
         cascade=None,
         smooth=None if model.smooth is None else model.smooth.times(of_old / model.temperature),
     )
     if costs is None:
         return made
-    whole = base + shift + of_old * old + of_new * new.left_out
+    whole = base + shift + of_old * old + of_new * left_out
     return replace(made, cascade=_cascade(made, model, rows, new, whole, (of_old / model.temperature, of_new), costs))
 
 
 def folds_by_class(label: IntArray, seed: int) -> IntArray:
-    """Folds of about as many rows of each class, in an order that is drawn."""
+    """Draw folds of about as many rows of each class."""
     order = np.lexsort((numbered_keys(np.arange(len(label)), seed), label))
     fold = np.empty(len(label), dtype=np.int64)
     fold[order] = np.arange(len(label)) % min(defaults.FOLDS, len(label))
@@ -121,7 +154,7 @@ def folds_by_class(label: IntArray, seed: int) -> IntArray:
 
 
 def leaves_of(model: AdditiveModel, X: FloatArray) -> Iterator[tuple[csr_matrix, FloatArray]]:
-    """Of each round which vectors rows add, (n, V) of 0 and f(x), and each vector's part of a step, (V,).
+    """Yield for each round which vectors rows add, (n, V) of 0 and f(x), and each vector's part of a step, (V,).
 
     The vectors of trees that do not split anything have none.
     """
@@ -138,8 +171,18 @@ def leaves_of(model: AdditiveModel, X: FloatArray) -> Iterator[tuple[csr_matrix,
         yield csr_matrix((ones, columns.ravel().astype(np.int64), bounds), shape=(n, len(numbers))), part
 
 
-def new_vectors(model: AdditiveModel, rows: NewRows, K: int, rate: float, smoothing: float) -> NewVectors:
-    """Newton steps, by members without a fold each and one of all rows side by side, as long as left-out rows gain."""
+def new_vectors(
+    model: AdditiveModel, rows: NewRows, K: int, rate: float, smoothing: float
+) -> tuple[list[FloatArray], FloatArray]:
+    """Make Newton steps, by members without a fold each and one of all rows, as long as out-of-fold rows gain.
+
+    Returns
+    -------
+    vectors : list of ndarray of shape (n_folds + 1, V, K)
+        Of each round; the last ones are of all rows.
+    left_out : ndarray of shape (n, K)
+        What they say of out-of-fold rows beyond the class frequencies.
+    """
     n, runs = len(rows.label), rows.n_folds + 1
     base = np.array([rows.base(K, fold) for fold in [*range(rows.n_folds), -1]])
     seen = np.array([rows.weight * (rows.fold != fold) for fold in range(runs)])
@@ -157,13 +200,14 @@ def new_vectors(model: AdditiveModel, rows: NewRows, K: int, rate: float, smooth
             best, chosen, left_out = loss, len(vectors), scores[rows.fold, each]
         step = next(steps, None)
         if step is None or len(vectors) > defaults.PATIENCE * chosen + defaults.GRACE_ROUNDS:
-            return NewVectors(vectors[:chosen], left_out)
+            return vectors[:chosen], left_out
         leaves, part = step
         of_round = np.empty((runs, leaves.shape[1], K))
         for run in range(runs):
             edge = leaves.T @ (seen[run, :, None] * (hit - p[run]))
             mass = seen[run, :, None] * p[run] * (1.0 - p[run])
             room = leaves.T @ mass + smoothing * mass.sum(axis=0)
+            # K softmax scores have one too many: (K - 1) / K of a step of each on its own, as in LogitBoost.
             newton = np.divide(edge, room, out=np.zeros_like(edge), where=room > 0.0) * (1.0 - 1.0 / K)
             of_round[run] = rate * part[:, None] * np.clip(newton, -LARGEST_NEWTON, LARGEST_NEWTON)
             scores[run] += leaves @ of_round[run]
@@ -173,7 +217,7 @@ def new_vectors(model: AdditiveModel, rows: NewRows, K: int, rate: float, smooth
 def weighed(
     base: FloatArray, parts: Sequence[FloatArray], before: Sequence[float], label: IntArray, weight: FloatArray
 ) -> tuple[list[float], FloatArray]:
-    """Weights >= 0 of score functions, and a shift of each class, of the least log-loss: see `fit_mixture`.
+    """Find weights >= 0 of score functions, and a shift of each class, of the least log-loss: see `fit_mixture`.
 
     Some rows (`SHIFT_ROWS`) hold the weights where they were before, and the shift at 0.
     """
@@ -204,19 +248,18 @@ def _cascade(
     made: AdditiveModel,
     old: AdditiveModel,
     rows: NewRows,
-    new: NewVectors,
+    new: list[FloatArray],
     whole: FloatArray,
     factors: tuple[float, float],
     costs: CostMatrix,
 ) -> Cascade | None:
-    """Early decisions of the model, judged by what is left of left-out rows' scores after its rounds."""
+    """Judge early decisions of the model by what is left of out-of-fold rows' scores after its rounds."""
     assert made.link is not None
     rule, rounds = DecisionRule.of(made.link, 1.0, costs), stage_rounds(len(made))
     n, K = whole.shape
-    step = max(1, n * K * (1 if rule.is_plain else K) // defaults.JUDGED_STAGES)
     if not rule.stops_early or len(rounds) == 0:
         return None
-    some = slice(None, None, step)
+    some = slice(None, None, judging_step(n, K, rule))
     X, fold, weight = rows.X[some], rows.fold[some], rows.weight[some]
     after, at_stages, so_far = set(rounds.tolist()), list[FloatArray](), np.zeros((len(X), K))
     of_old = factors[0] * np.asarray(old.vectors)
@@ -225,10 +268,10 @@ def _cascade(
         vectors = of_old[first : first + leaves.shape[1]]
         first += leaves.shape[1]
         so_far += leaves @ vectors
-        if number <= len(new.vectors):
+        if number <= len(new):
             for own in range(rows.n_folds):
                 mine = np.flatnonzero(fold == own)
-                so_far[mine] += factors[1] * (leaves[mine] @ new.vectors[number - 1][own])
+                so_far[mine] += factors[1] * (leaves[mine] @ new[number - 1][own])
         if number in after:
             at_stages.append(so_far.copy())
     rest = whole[some] - so_far  # the base, and what has no trees

@@ -174,7 +174,7 @@ CATEGORY = Fields(
 )
 DAY_COLUMN = Fields({"position": Number(int, 0, MOST_FEATURES), "role": Choice(DAY_ROLES)})
 TRIED = Fields(
-    {  # a line of `minrisk.ensemble.average.report`
+    {  # a line of `minrisk.ensemble.training.report`
         "surrogate": Choice((*POSTERIOR, *COST_TRAINED)),
         "variant": Text(MOST_LETTERS),
         "share": Number(float, 0, 1),

@@ -13,18 +13,17 @@ from sklearn.model_selection import GroupKFold, train_test_split
 import minrisk
 from minrisk import MinRiskClassifier
 from minrisk.costs import uniform, with_reject
-from minrisk.ensemble.cross_fitting import pooled
 from minrisk.ensemble.defaults import (
     CHECKPOINT_RATIO,
     FIRST_CHECKPOINT,
     GRACE_ROUNDS,
-    LAST_FEW_ROWS,
     LAST_ROUNDS,
     LEAST_FALL,
     PATIENCE,
     SLOW_START,
 )
 from minrisk.ensemble.folds import fold_numbers
+from minrisk.ensemble.members import out_of_fold
 from tests.helpers.common import slow_after, without_kinds
 
 COST_TRAINED = ("coupled", "gll", "gel")
@@ -205,11 +204,11 @@ def checkpoints(monkeypatch):
     seen = []
 
     def noted(folded, members, n_rounds, link=None):
-        held = pooled(folded, members, n_rounds, link)
+        held = out_of_fold(folded, members, n_rounds, link)
         seen.append((n_rounds, held._scores.astype(float), folded))
         return held
 
-    monkeypatch.setattr("minrisk.ensemble.cross_fitting.pooled", noted)
+    monkeypatch.setattr("minrisk.ensemble.members.out_of_fold", noted)
     return seen
 
 
@@ -244,7 +243,7 @@ def told_rounds(checkpoints):
 
 def last_of(first, n=300):
     """Rounds on all of so many rows, to the nearest number."""
-    return int(first * LAST_ROUNDS * n / (n + LAST_FEW_ROWS) + 0.5)
+    return int(first * LAST_ROUNDS * n / (n + 100) + 0.5)
 
 
 def test_rounds_are_chosen_on_left_out_rows(checkpoints):

@@ -8,10 +8,10 @@ import pytest
 
 from benchmarks.before_after import blobs
 from minrisk import MinRiskClassifier
-from minrisk.ensemble import budget as timing
 from minrisk.ensemble import defaults
-from minrisk.ensemble.budget import UNLIMITED, Budget, Pace
-from minrisk.ensemble.kinds.variation import Factors
+from minrisk.ensemble import driver as timing
+from minrisk.ensemble.driver import Driver, Pace
+from minrisk.ensemble.trees import Varied
 from tests.helpers.common import few_are_many
 
 
@@ -24,12 +24,12 @@ def clock(monkeypatch):
 
 
 def test_what_is_left_of_a_budget(clock):
-    whole = Budget(10.0, 100.0)
+    whole = Driver(seconds=10.0)
     clock.seconds += 4.0
     assert whole.left() == pytest.approx(6.0)
     whole.kept = 2.0
     assert whole.left() == pytest.approx(4.0) and whole.until(0.25).left() == pytest.approx(1.0)
-    assert UNLIMITED.left() == np.inf and UNLIMITED.until(0.5) is UNLIMITED
+    assert (free := Driver()).left() == np.inf and free.until(0.5) is free
 
 
 def steps(pace, clock, seconds, finishing=0.0, wanted=1000):
@@ -47,7 +47,7 @@ def steps(pace, clock, seconds, finishing=0.0, wanted=1000):
 @pytest.mark.parametrize("finishing", [0.0, 0.2])
 @pytest.mark.parametrize("each", [0.01, 0.1, 0.7])
 def test_members_go_on_as_far_as_time_allows(clock, each, finishing):
-    made = steps(Pace(Budget(20.0, 100.0)), clock, lambda first, last: each * (last - first), finishing, 10**6)
+    made = steps(Pace(Driver(seconds=20.0)), clock, lambda first, last: each * (last - first), finishing, 10**6)
     assert 0.9 * 20.0 / (1.0 + finishing) <= clock.seconds - 100.0 <= 20.0 / (1.0 + finishing)
     assert made[0] == 5
 
@@ -55,21 +55,21 @@ def test_members_go_on_as_far_as_time_allows(clock, each, finishing):
 def test_slow_first_rounds_do_not_end_a_fit(clock):
     """As where kernels are compiled."""
     slow_then_quick = steps(
-        Pace(Budget(20.0, 100.0)), clock, lambda first, last: 0.01 * (last - first) if first else 12.0, wanted=10**6
+        Pace(Driver(seconds=20.0)), clock, lambda first, last: 0.01 * (last - first) if first else 12.0, wanted=10**6
     )
     assert 19.0 <= clock.seconds - 100.0 <= 20.0 and slow_then_quick[-1] > 600
 
 
 def test_the_first_rounds_are_made_however_short_the_time(clock):
-    assert steps(Pace(Budget(0.0, 100.0)), clock, lambda first, last: 1.0) == [5]
-    assert steps(Pace(UNLIMITED), clock, lambda first, last: 1.0)[-1] == 1000
+    assert steps(Pace(Driver(seconds=0.0)), clock, lambda first, last: 1.0) == [5]
+    assert steps(Pace(Driver()), clock, lambda first, last: 1.0)[-1] == 1000
 
 
 def test_settings_that_are_stated_are_not_varied():
     random = np.random.RandomState(0)
-    drawn = [Factors.drawn(random, frozenset({"max_leaf_nodes"})) for _ in range(20)]
-    assert {factors.max_leaf_nodes for factors in drawn} == set(defaults.VARIED_LEAVES)
-    assert {(f.learning_rate, f.max_features, f.smoothing) for f in drawn} == {(1.0, 1.0, 1.0)}
+    drawn = [Varied.drawn(random, frozenset({"max_leaf_nodes"})) for _ in range(20)]
+    assert {factors.pop("max_leaf_nodes") for factors in drawn} == set(defaults.VARIED["max_leaf_nodes"])
+    assert all(factors == dict.fromkeys(factors, 1.0) and len(factors) == 3 for factors in drawn)
 
 
 def noisy(n=600):

@@ -19,8 +19,7 @@ from minrisk import Chunks, MCBoostClassifier, MinRiskClassifier, MultiBoostClas
 from minrisk._utils.packages import versions
 from minrisk.boosting import checkpoint
 from minrisk.cli.app import app
-from minrisk.ensemble import defaults
-from minrisk.ensemble.kinds import plain
+from minrisk.ensemble import driver, trees
 from minrisk.estimator import inputs
 from tests.helpers.partitions import Divided, divide
 from tests.project.test_laws import MAKERS
@@ -166,14 +165,14 @@ def test_warm_starts(path, tmp_path, monkeypatch):
     [({}, {}), ({"cv": 1}, {}), ({"pool": False}, {"cost": OF_ROWS}), ({"surrogate": "coupled"}, {})],
 )
 def test_more_rounds_of_the_flagship_are_those_of_one_longer_fit(options, given, tmp_path, monkeypatch):
-    options, made, boost = {"random_state": 3, **options}, [], plain.boost
+    options, made, boost = {"random_state": 3, **options}, [], trees.boost
 
     def counted(rows, recipe, n_rounds, seed, monitors, start, stop):
         before = len(start.trees)
         boost(rows, recipe, n_rounds, seed, monitors, start, stop)
         made.append(len(start.trees) - before)
 
-    monkeypatch.setattr(plain, "boost", counted)
+    monkeypatch.setattr(trees, "boost", counted)
     model = MinRiskClassifier(warm_start=True, **options)
     for n_estimators in (6, 20, 11, 45):
         rounds = []
@@ -267,7 +266,7 @@ def test_warm_starts_elsewhere(tmp_path, monkeypatch):
 
 def test_members_that_rest(path, tmp_path, monkeypatch):
     for name in ("RESTING_SCORES", "FORGETTING_SCORES", "TOGETHER_SCORES"):
-        monkeypatch.setattr(defaults, name, 100)
+        monkeypatch.setattr(driver, name, 100)
     options = {"n_estimators": 12, "random_state": 3}
     assert_survives(
         lambda path: MinRiskClassifier(**options).fit(csr_matrix(X), Y, checkpoint=path), path, tmp_path, monkeypatch

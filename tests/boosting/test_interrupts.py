@@ -21,7 +21,8 @@ from minrisk.algorithms import ALGORITHMS
 from minrisk.boosting import loop
 from minrisk.boosting.monitors import RiskHistory
 from minrisk.ensemble import training
-from minrisk.ensemble.kinds import CHALLENGERS, Plain
+from minrisk.ensemble.training import CHALLENGERS
+from minrisk.ensemble.trees import Plain
 from tests.helpers.common import make_data, slow_after
 from tests.helpers.kills import ROOT, start, write_table
 from tests.helpers.partitions import Divided, divide
@@ -282,7 +283,7 @@ def press_at_the_second_call(name, monkeypatch):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_second_surrogate_that_has_nothing_yet_is_left_out(n_jobs, monkeypatch):
     X, y = some(600)
-    calls = press_at_the_second_call("train_pool", monkeypatch)
+    calls = press_at_the_second_call("train_ensemble", monkeypatch)
     model = MinRiskClassifier(n_estimators=20, random_state=0, time_budget=100, n_jobs=n_jobs)
     with pytest.raises(KeyboardInterrupt, match="rounds"):
         model.fit(X, y)
@@ -291,10 +292,10 @@ def test_a_second_surrogate_that_has_nothing_yet_is_left_out(n_jobs, monkeypatch
 
 def test_what_only_challengers_see_is_given_up(monkeypatch, tmp_path):
     """Linear features take seconds on many rows; here while half of their bins are there."""
-    from minrisk.ensemble import columns
+    from minrisk.ensemble import table
 
     X, y = some(600)
-    calls, real = [], columns.fill_projected
+    calls, real = [], table.fill_projected
 
     def fill(bins, *args):
         real(bins[: len(bins) // 2], *args)
@@ -302,7 +303,7 @@ def test_what_only_challengers_see_is_given_up(monkeypatch, tmp_path):
         press()
         calls.append(2)
 
-    monkeypatch.setattr(columns, "fill_projected", fill)
+    monkeypatch.setattr(table, "fill_projected", fill)
     model = MinRiskClassifier(n_estimators=40, random_state=0)
     with pytest.raises(KeyboardInterrupt, match="rounds"):
         model.fit(X, y)

@@ -19,8 +19,8 @@ from minrisk import MinRiskClassifier, REBELClassifier
 from minrisk.algorithms import ALGORITHMS
 from minrisk.boosting import monitors
 from minrisk.boosting.monitors import ProgressBar, RoundInfo
-from minrisk.ensemble.cross_fitting import first_rounds
-from minrisk.ensemble.kinds import CHALLENGERS
+from minrisk.ensemble.defaults import first_rounds
+from minrisk.ensemble.training import CHALLENGERS
 from tests.helpers.common import make_data
 
 ROOT = Path(__file__).parents[2]

@@ -31,7 +31,7 @@ from minrisk.cli.app import app
 from minrisk.data import binning, row_blocks
 from minrisk.data.chunks import gathered_labels
 from minrisk.data.row_blocks import RowBlocks, blocks_of
-from minrisk.ensemble import defaults, training
+from minrisk.ensemble import defaults, driver, table
 from minrisk.estimator import inputs as given_inputs
 from tests.helpers.common import few_are_many
 
@@ -50,9 +50,9 @@ def nothing_is_kept(monkeypatch):
 def many_rows(monkeypatch):
     """What holds from 20 000 rows on, from 100 on."""
     few_are_many(monkeypatch, 100)
-    monkeypatch.setattr(defaults, "FORGETTING_SCORES", 100)
-    monkeypatch.setattr(defaults, "RESTING_SCORES", 100)
-    monkeypatch.setattr(defaults, "TOGETHER_SCORES", 100)
+    monkeypatch.setattr(driver, "FORGETTING_SCORES", 100)
+    monkeypatch.setattr(driver, "RESTING_SCORES", 100)
+    monkeypatch.setattr(driver, "TOGETHER_SCORES", 100)
 
 
 def made(n=240, d=6, dtype=np.float64, seed=0, missing=0.05, values=None):
@@ -283,8 +283,8 @@ def test_an_array_in_a_file(tmp_path):
 
 def test_linear_features_of_too_many_rows_are_left_out(monkeypatch):
     X, y = made()
-    found, linear_columns = [], training.linear_columns
-    monkeypatch.setattr(training, "linear_columns", lambda *given: found.append(linear_columns(*given)) or found[-1])
+    found, linear_columns = [], table.linear_columns
+    monkeypatch.setattr(table, "linear_columns", lambda *given: found.append(linear_columns(*given)) or found[-1])
     for most in (None, (6 + 4 * 6) * len(X) - 1, (6 + 4 * 6) * len(X)):
         if most is not None:
             monkeypatch.setattr(defaults, "LINEAR_BINS", most)

@@ -13,7 +13,7 @@ from minrisk import Chunks, DataWarning, MinRiskClassifier
 from minrisk.data.copies import are_copies, content_keys, merged, near_copies, told_by
 from minrisk.data.row_keys import odd_numbers
 from minrisk.data.sparse_rows import SparseRows
-from minrisk.ensemble import training
+from minrisk.ensemble import table
 from minrisk.ensemble.folds import merged_copies, rows_together
 from tests.helpers.common import few_are_many
 from tests.helpers.partitions import Divided, divide
@@ -41,7 +41,7 @@ def warned(model, *given, **more):
 
 def folds_of_fit(monkeypatch, model, *given, **more):
     """The fold of each row of a fit, -1 for rows that are merged into others."""
-    found, folds_of = [], training.folds_of
+    found, folds_of = [], table.folds_of
 
     def watched(cv, X, thresholds, y, rows, *others, **rest):
         folds = folds_of(cv, X, thresholds, y, rows, *others, **rest)
@@ -50,7 +50,7 @@ def folds_of_fit(monkeypatch, model, *given, **more):
         return folds
 
     with monkeypatch.context() as patch:
-        patch.setattr(training, "folds_of", watched)
+        patch.setattr(table, "folds_of", watched)
         model.fit(*given, **more)
     return found[0]
 
@@ -285,11 +285,9 @@ def test_rows_elsewhere_are_left_out_with_their_copies(monkeypatch, tmp_path):
     few_are_many(monkeypatch, 100)
     X, y, rng = world(5, 300)
     rows, found = rng.permutation(np.repeat(np.arange(300), 2)), []
-    from minrisk.ensemble import elsewhere
-
-    drawn = elsewhere.drawn_folds
+    drawn = table.drawn_folds
     seen = []
-    monkeypatch.setattr(elsewhere, "drawn_folds", lambda *given: seen.append(drawn(*given)) or seen[-1])
+    monkeypatch.setattr(table, "drawn_folds", lambda *given: seen.append(drawn(*given)) or seen[-1])
     for cuts in ([0, 600], [0, 1, 1, 100, 350, 600]):
         divide(monkeypatch, n_shards=1)
         seen.clear()

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 
 import minrisk
 from minrisk import MinRiskClassifier, REBELClassifier, costs
-from minrisk.ensemble.cost_regression import CostRegression
+from minrisk.ensemble.cost_regression import packed_regression
 from minrisk.rows.factory import folded_rows
 from tests.helpers.common import make_costs
 
@@ -160,7 +160,7 @@ def test_a_millionth_of_a_row_changes_little():
 def test_costs_take_less_time_than_the_rest_of_a_fit(monkeypatch):
     """Counted in rounds, which no other process can change: all trees of costs, members for folds among them."""
     from minrisk.ensemble import cost_regression
-    from minrisk.ensemble.kinds.plain import TreeMember
+    from minrisk.ensemble.trees import TreeMember
 
     made = []
     monkeypatch.setattr(
@@ -340,6 +340,6 @@ def test_the_largest_value_is_the_decision(extra, wine):
 
 
 def test_regression_of_means_only():
-    regression = CostRegression.of_means(C)
+    regression = packed_regression(1.0, C, [])
     p = np.array([[0.5, 0.25, 0.25], [0.0, 0.0, 1.0]])
     np.testing.assert_allclose(regression.expected(np.zeros((2, 1)), p), p @ C)

@@ -8,17 +8,29 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from minrisk import MinRiskClassifier, load, save
-from minrisk._workers import Workers
 from minrisk.data.binning import fit_binner
 from minrisk.ensemble import defaults
-from minrisk.ensemble.bin_columns import balanced_tree, bin_columns_of, leaf_ends
-from minrisk.ensemble.kind import Table, Task
-from minrisk.ensemble.kinds.logistic import Logistic, LogisticMember, Regression, fit_design, penalty_of
+from minrisk.ensemble.defaults import Settings
+from minrisk.ensemble.driver import Driver
+from minrisk.ensemble.logistic import (
+    Logistic,
+    LogisticMember,
+    Regression,
+    balanced_tree,
+    bin_columns_of,
+    fit_design,
+    leaf_ends,
+    penalty_of,
+)
+from minrisk.ensemble.members import Task
+from minrisk.ensemble.table import Table
 from minrisk.model.additive import pack
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import folded_rows
 from tests.helpers.common import without_kinds
+
+USUAL = Settings(0.5, None, None, 1, 1e-3, 2, None, 8192, 1.0)
 
 
 def drawn(seed, n=600, d=6, K=3, rare=1.0, size=0.7):
@@ -39,7 +51,7 @@ def task_of(X, y, weight=None, K=None, source=None, max_bins=32, n_folds=4, link
     columns = Columns(binner.transform(X), binner.n_bins, binner.thresholds)
     costs = RowCosts(1.0 - np.eye(K), y, weight, y)
     table = Table(X, np.arange(n), columns, source=source)
-    return Task(table, folded_rows(costs, np.arange(n) * n_folds // n), "softmax", link, None, 0, Workers())
+    return Task(table, folded_rows(costs, np.arange(n) * n_folds // n), "softmax", link, USUAL, Driver())
 
 
 def columns_of_rows(design):
@@ -126,7 +138,7 @@ def test_many_columns_have_no_axes(monkeypatch):
     X, y = drawn(2)
     with_axes, without = [], []
     for found, most in ((with_axes, 1024), (without, 3)):
-        monkeypatch.setattr("minrisk.ensemble.kinds.logistic.MOST_AXES", most)
+        monkeypatch.setattr("minrisk.ensemble.logistic.MOST_AXES", most)
         design = fit_design(task_of(X, y))
         regression = Regression(design, 3, None)
         along, _, value = regression.solved(1e-3, np.zeros((len(design.squares), 3)), regression.start, 1e-8)

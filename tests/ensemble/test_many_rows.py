@@ -5,9 +5,8 @@ import pytest
 
 from benchmarks.before_after import COSTS, blobs
 from minrisk import MinRiskClassifier
-from minrisk.ensemble import sizes
-from minrisk.ensemble.cross_fitting import first_rounds, last_rounds
-from minrisk.ensemble.kind import Settings
+from minrisk.ensemble import defaults
+from minrisk.ensemble.defaults import Settings, first_rounds, last_rounds
 from tests.helpers.common import few_are_many
 from tests.helpers.pieces import in_pieces
 from tests.rows.test_pieces import content
@@ -55,7 +54,7 @@ def test_what_is_left_open_follows_the_data(n_rows, n_features, rate, smoothing)
 
 
 def test_rounds_at_most():
-    assert [sizes.n_rounds(n) for n in (10, 30_001, 625_000, 10**6, 10**7)] == [200, 200, 200, 125, 100]
+    assert [defaults.n_rounds(n) for n in (10, 30_001, 625_000, 10**6, 10**7)] == [200, 200, 200, 125, 100]
 
 
 def test_last_rounds_leave_room_for_themselves():

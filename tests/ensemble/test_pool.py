@@ -12,14 +12,14 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.data.binning import fit_binner
 from minrisk.ensemble import defaults
-from minrisk.ensemble.average import mean_losses, pooled_model, report
-from minrisk.ensemble.blending import Pool, slope_of, validated_risk
 from minrisk.ensemble.calibration import LARGEST_WEIGHT, fit_mixture, fit_weight, half_row
-from minrisk.ensemble.columns import linear_columns
-from minrisk.ensemble.defaults import DOUBT, LINEAR_FEATURES, PRINCIPAL, SHIFT_ROWS
+from minrisk.ensemble.defaults import DOUBT, LINEAR_FEATURES, PRINCIPAL, SHIFT_ROWS, Settings
+from minrisk.ensemble.driver import Driver
+from minrisk.ensemble.ensemble import Ensemble, averaged_model, mean_losses, slope_of, validated_risk
 from minrisk.ensemble.folds import folds_of
-from minrisk.ensemble.kind import CrossFit, Kind, Settings, Table, Task
-from minrisk.ensemble.training import train_pool
+from minrisk.ensemble.members import CrossFit, Kind, Task
+from minrisk.ensemble.table import Table, linear_columns
+from minrisk.ensemble.training import report, train_ensemble
 from minrisk.model.links import log_probabilities
 from minrisk.model.projection import Projection
 from minrisk.model.trees import CONSTANT, Tree
@@ -233,7 +233,7 @@ def test_a_challenger_needs_more_than_its_doubt(link):
         noise = np.random.default_rng(seed).normal(size=present.shape)
         challenger = present + noise + truth(codes, 4, 0.05 * (seed % 3))  # which is better than none in any case
         for n_folds, first in ((1, 167), (3, None)):
-            fit = alone.fits[0]._replace(held=judges.held(challenger, n_folds), n_folds=n_folds)
+            fit = alone.fits[0]._replace(held=judges.held(challenger, n_folds))
             slope, error = judges.slope([present], alone.mixture.weights, alone.mixture.shift, challenger, first)
             np.testing.assert_allclose(slope_of(alone, fit), (slope, error), rtol=1e-3, atol=1e-3)
         hopes = judges.slope([present], alone.mixture.weights, alone.mixture.shift, challenger, 167)
@@ -309,30 +309,32 @@ class Told(Kind):
 
     def __init__(self, name, scores, codes, folds, link="softmax", workers=None, stated=None, weight=None):
         (n, K), self.scores, self.calls = scores.shape, scores, []
-        self.name, self.workers = name, workers or Workers()
+        self.name = name
         table, self.folds = Table(np.zeros((n, 1)), np.arange(n), None), folds
         self.folded = folded_rows(
             stated or make_costs(1 - np.eye(K), codes, np.ones(n) if weight is None else weight), folds
         )
-        super().__init__(Task(table, self.folded.blind(K), "softmax", link, USUAL, 0, self.workers))
+        super().__init__(Task(table, self.folded.blind(K), "softmax", link, USUAL, Driver(workers=workers)))
         self.tried_on = 1
 
     def member(self, fold):
         self.calls.append(fold)
         return ToldMember(self.scores[self.folds == fold])
 
-    def finish(self, fit, most):
+    def finish(self, fit):
         return fit
 
-    def alone(self, n_rounds):
-        self.calls.append(("alone", n_rounds))
+    def alone(self):
+        self.calls.append(("alone", self.task.settings.n_estimators))
         made = Progress(intercept=np.zeros(self.scores.shape[1]))
-        return CrossFit(self, [made], 0, 1.0, 0, self.folded.held_out([]), [], 1.0)
+        return CrossFit(self, [made], 0, 1.0, self.folded.held_out([]), [], 1.0)
 
 
 def pool_of(told, n_rounds):
-    """`train_pool`, judged by the costs that the first kind states."""
-    return train_pool(told[0], told[1:], n_rounds, told[0].folded.stated_facts.table)
+    """`train_ensemble`, judged by the costs that the first kind states."""
+    for kind in told:
+        kind.task = kind.task._replace(settings=USUAL._replace(n_estimators=n_rounds))
+    return train_ensemble(told[0], told[1:], told[0].folded.stated_facts.table)
 
 
 class ToldMember:
@@ -456,7 +458,11 @@ def test_threads_do_not_change_a_pool():
     pools = []
     for n in (1, 3):
         with Workers(n) as workers:
-            pools.append(pool_of([Told(str(i), t, codes, folds, workers=workers) for i, t in enumerate(told)], 9))
+            pools.append(
+                pool_of(
+                    [Told(str(i) if i else "plain", t, codes, folds, workers=workers) for i, t in enumerate(told)], 9
+                )
+            )
     one, other = pools
     np.testing.assert_array_equal(one.shares, other.shares)
     assert one.temperature == other.temperature
@@ -710,8 +716,14 @@ def random_pool(rng, n_columns, D, n_fits=3, n_members=2):
             vectors = [rng.normal(size=(tree.n_vectors, D)) for tree in trees]
             members.append(Progress(trees, vectors, rng.normal(size=D)))
         kind = Told("plain", np.zeros((1, D)), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
-        fits.append(CrossFit(kind, members, int(rng.integers(0, 9)), 1.0, 0, kind.folded.held_out([]), [], 0.0))
-    return Pool(fits, shares, 2.0, rng.normal(size=D), fits[0].held, [])
+        fits.append(CrossFit(kind, members, int(rng.integers(0, 9)), 1.0, kind.folded.held_out([]), [], 0.0))
+    return Ensemble(fits, shares, 2.0, rng.normal(size=D), fits[0].held, [])
+
+
+def model_of(pool, n_features, projection):
+    """The model, where these are the linear features."""
+    pool.fits[0].kind.task.table.projection = projection
+    return averaged_model(pool, n_features)
 
 
 def in_units(pool, slope=1.0):
@@ -754,7 +766,7 @@ def test_a_model_of_members_is_their_average(seed, m):
         projection = Projection(rng.normal(size=d), np.ones(d), weights)
     pool = random_pool(rng, d + m, D)
     wide = beside(X, projection)
-    model = pooled_model(pool, d, projection)
+    model = model_of(pool, d, projection)
     assert len(model) == max(fit.n_rounds for fit in pool.fits) and model.trees_per_round == 6
     assert (model.n_features, model.link, model.temperature) == (d, "softmax", 2.0)
     rounded = in_units(pool)
@@ -778,16 +790,16 @@ def test_columns_that_no_tree_names_are_dropped():
     weights = rng.normal(size=(2, 5)).astype(np.float32).astype(float)
     projection, pool = Projection(np.zeros(2), np.ones(2), weights), random_pool(rng, 2, 3)
     assert any(len(member.trees) for fit in pool.fits for member in fit.members[: fit.n_rounds])
-    assert pooled_model(pool, 2, projection).projection is None
+    assert model_of(pool, 2, projection).projection is None
     late = random_tree(rng, 1, 1)
     late.feature[0] = 5
     fit = pool.fits[0]._replace(n_rounds=3)
     fit.members[0].trees[:] = [CONSTANT, CONSTANT, CONSTANT, late]
     fit.members[0].vectors[:] = [rng.normal(size=(1, 3))] * 3 + [rng.normal(size=(2, 3))]
     fits = [fit, *(other._replace(n_rounds=2) for other in pool.fits[1:])]
-    assert pooled_model(pool._replace(fits=fits), 2, projection).projection is None  # of a round that is not kept
+    assert model_of(pool._replace(fits=fits), 2, projection).projection is None  # of a round that is not kept
     fits[0] = fit._replace(n_rounds=4)
-    model = pooled_model(pool._replace(fits=fits), 2, projection)
+    model = model_of(pool._replace(fits=fits), 2, projection)
     np.testing.assert_array_equal(model.projection.weights, weights[:, [3]])
     assert set(model.packed.feature) == {0, 1, 2}
 
@@ -802,8 +814,8 @@ def test_features_beside_linear_ones_keep_their_precision():
     member = Progress([tree, other], vectors, np.zeros(2))
     kind = Told("random", np.zeros((1, 2)), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
     none = kind.folded.held_out([])
-    pool = Pool([CrossFit(kind, [member], 2, 1.0, 0, none, [], 0.0)], np.ones(1), 1.0, np.zeros(2), none, [])
-    model = pooled_model(pool, 1, projection)
+    pool = Ensemble([CrossFit(kind, [member], 2, 1.0, none, [], 0.0)], np.ones(1), 1.0, np.zeros(2), none, [])
+    model = model_of(pool, 1, projection)
     assert model.projection is not None
     X = 1 + 1e-12 * np.array([[1.0], [3.0], [2.0], [4.0]])
     np.testing.assert_array_equal(model.scores(X), np.eye(2)[[0, 1, 0, 1]])
@@ -828,11 +840,11 @@ def pooled_fit(X, y, monkeypatch, **options):
     """A fitted classifier, its pool, and the projection before unused columns were dropped."""
     kept = []
 
-    def keep(pool, n_features, projection):
-        kept.append((pool, projection))
-        return pooled_model(pool, n_features, projection)
+    def keep(pool, n_features):
+        kept.append((pool, pool.fits[0].kind.task.table.projection))
+        return averaged_model(pool, n_features)
 
-    monkeypatch.setattr("minrisk.ensemble.average.pooled_model", keep)
+    monkeypatch.setattr("minrisk.ensemble.ensemble.averaged_model", keep)
     model = MinRiskClassifier(random_state=0, **{"n_estimators": 25, **options}).fit(X, y)
     return model, *kept[0]
 

@@ -10,7 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from minrisk._workers import Workers
 from minrisk.ensemble.defaults import DISCRIMINANT, FISHER, PRINCIPAL
-from minrisk.ensemble.directions import fit_moments, shrunk_covariance
+from minrisk.ensemble.table import fit_moments, shrunk_covariance
 from minrisk.model.projection import Projection
 from tests.helpers.common import slow_after
 
@@ -230,7 +230,7 @@ def test_copies_and_sums_of_features_add_no_axes():
 def test_many_rows_are_sampled_evenly(monkeypatch):
     rng = np.random.default_rng(13)
     X = rng.normal(size=(100, 3))
-    monkeypatch.setattr("minrisk.ensemble.directions.MOMENT_ROWS", 10)
+    monkeypatch.setattr("minrisk.ensemble.defaults.MOMENT_ROWS", 10)
     among = np.arange(1, 100, 2)
     found = fit_moments(X, np.ones(100), among)
     assert len(found.rows) == 10 and set(found.rows) <= set(among) and found.rows[0] == 1 and found.rows[-1] == 99

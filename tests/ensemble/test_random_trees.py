@@ -11,7 +11,7 @@ from minrisk import MinRiskClassifier
 from minrisk._workers import Workers
 from minrisk.boosting.loop import boost
 from minrisk.ensemble import training
-from minrisk.ensemble.kinds.random import Random
+from minrisk.ensemble.trees import Random
 from minrisk.rows.base import GrowthRule
 from minrisk.rows.limits import Limits
 from minrisk.rows.local import growth

@@ -10,7 +10,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from benchmarks.rare_families import payments
 from minrisk import MinRiskClassifier
-from minrisk.ensemble import defaults, sizes
+from minrisk.ensemble import defaults
 from minrisk.ensemble.calibration import fit_mixture, fit_weight
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import folded_rows
@@ -105,13 +105,18 @@ def test_a_whole_weight_is_like_any_other(weight):
 # -- formulas ------------------------------------------------------------------------------------------------------------
 def test_settings_have_no_cliff():
     rows = np.geomspace(50, 2e6, 4000)
-    for of in (lambda n: sizes.smoothing(n, 30), sizes.last_share, sizes.challenger_share, sizes.learning_rate):
+    for of in (
+        lambda n: defaults.smoothing(n, 30),
+        defaults.last_share,
+        defaults.challenger_share,
+        defaults.learning_rate,
+    ):
         values = np.array([of(n) for n in rows])
         assert np.max(np.abs(np.diff(np.log(values)))) < 0.02
     for whole in (
-        lambda n: sizes.n_leaves(n, 3, 30),
-        lambda n: sizes.n_bins("quantile", None, n, 30)[0],
-        sizes.n_rounds,
+        lambda n: defaults.n_leaves(n, 3, 30),
+        lambda n: defaults.n_bins("quantile", None, n, 30)[0],
+        defaults.n_rounds,
     ):
         values = np.array([whole(n) for n in rows])
         assert np.max(np.abs(np.diff(values)) - 0.02 * values[:-1]) <= 1.0

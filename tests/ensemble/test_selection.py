@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,30 +16,31 @@ from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, RepeatedKFol
 from minrisk._kernels import links
 from minrisk._workers import Workers
 from minrisk.boosting.loop import Progress, Recipe, boost
-from minrisk.ensemble import defaults, sizes
-from minrisk.ensemble.blending import pool_of
+from minrisk.ensemble import defaults
+from minrisk.ensemble import driver as timing
 from minrisk.ensemble.calibration import LARGEST_WEIGHT, SAME_WEIGHT, fit_weight, half_row
-from minrisk.ensemble.cross_fitting import checkpoints, cross_fit, first_rounds, is_better, last_rounds
 from minrisk.ensemble.defaults import (
     CHECKPOINT_RATIO,
     FIRST_CHECKPOINT,
     FIRST_FALL,
-    GENTLE_CLASSES,
-    GENTLE_FEATURES,
-    GENTLE_LEAVES,
     GRACE_ROUNDS,
     LEAST_FALL,
-    LINEAR_SHARE,
     PATIENCE,
     SLOW_START,
     WIDE_FEATURES,
     WIDE_ROWS,
+    Settings,
+    checkpoints,
+    first_rounds,
+    last_rounds,
 )
+from minrisk.ensemble.driver import Driver
+from minrisk.ensemble.ensemble import ensemble_of
 from minrisk.ensemble.folds import fold_numbers, folds_of
-from minrisk.ensemble.kind import Kind, Settings, Table, Task
-from minrisk.ensemble.kinds import CHALLENGERS, Plain
-from minrisk.ensemble.kinds.gentle import Gentle
-from minrisk.ensemble.kinds.random import Random
+from minrisk.ensemble.members import Kind, Task, cross_fit, exceeds_its_error
+from minrisk.ensemble.table import Table
+from minrisk.ensemble.training import CHALLENGERS
+from minrisk.ensemble.trees import Gentle, Plain, Random
 from minrisk.estimator.parameters import n_drawn, share_of
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.guess_averse import GuessAverseLoss
@@ -348,7 +350,7 @@ def test_gains_over_other_scores_and_what_is_mixed(link):
     gain = row_losses(link, base, other, y, 0.4) - row_losses(link, base, one, y, 0.9)
     found = parts[0].gain_over(parts[1], link, 0.9, 0.4)
     np.testing.assert_allclose(found, [mass @ gain, mass**2 @ gain**2])
-    assert is_better(parts[0], 0.9, parts[1], 0.4, link) == (found[0] > np.sqrt(found[1]))
+    assert exceeds_its_error(parts[0].gain_over(parts[1], link, 0.9, 0.4)) == (found[0] > np.sqrt(found[1]))
     mixed = parts[0].mixed(parts[1:], link, np.array([0.7, 0.2]), 1.7, shift)
     np.testing.assert_allclose(
         mixed._scores, 1.7 / slope * (base + shift) + 0.7 * one + 0.2 * other, rtol=1e-5, atol=1e-6
@@ -482,7 +484,9 @@ def kind_of(surrogate, rows, binner, folds, seed=0, workers=None, features=None,
     columns = Columns(rows.X_binned, binner.n_bins, binner.thresholds)
     n, d = rows.n_samples, rows.n_features
     table, folded = Table(np.zeros((n, d)), np.arange(n), columns), folded_rows(rows.costs, folds)
-    made = Tried(Task(table, folded, surrogate, link, USUAL, seed, workers or Workers(), watching))
+    driver = Driver(workers=workers)
+    driver.watch = SimpleNamespace(watching=watching, run=driver.watch.run, stop=driver.stop)
+    made = Tried(Task(table, folded, surrogate, link, USUAL._replace(seed=seed), driver))
     made.features = features
     return made
 
@@ -491,6 +495,12 @@ def crossed(kind, n_rounds, n=None):
     """The members of all folds, or of the first n, and what they say together."""
     members = kind.members(0, n or kind.task.folded.n_folds)
     return cross_fit(kind, members, n_rounds, kind.workers), members
+
+
+def of_all_rows(kind, n_rounds):
+    """One member of all rows, of so many rounds."""
+    kind.task = kind.task._replace(settings=kind.task.settings._replace(n_estimators=n_rounds))
+    return kind.alone()
 
 
 def trained(kind, fold, n_rounds):
@@ -572,7 +582,7 @@ def test_cross_fitting_does_not_depend_on_threads(surrogate):
     for n_threads in (1, 3):
         with Workers(n_threads) as workers:
             kind = kind_of(surrogate, rows, binner, folds, 7, workers)
-            fits.append((crossed(kind, 12)[0], kind.alone(12)))
+            fits.append((crossed(kind, 12)[0], of_all_rows(kind, 12)))
     (one, alone), (other, alone_too) = fits
     assert one.n_rounds == other.n_rounds > 0 and one.weight == other.weight and one.judged == other.judged
     np.testing.assert_array_equal(one.held._scores, other.held._scores)
@@ -590,7 +600,7 @@ def test_members_that_forget_their_scores_and_take_turns_are_the_same(surrogate,
     folds = np.arange(len(y)) * 3 // len(y)
     usual, _ = crossed(kind_of(surrogate, rows, binner, folds, 7), 30)
     for name in ("RESTING_SCORES", "FORGETTING_SCORES", "TOGETHER_SCORES", "SHARED_VALUES"):
-        monkeypatch.setattr(defaults, name, 0)
+        monkeypatch.setattr(timing, name, 0)
     with Workers(n_threads) as workers:
         thrifty, members = crossed(kind_of(surrogate, rows, binner, folds, 7, workers), 30)
     assert all(len(member.rows.scores) == 0 and not member._scores for member in members)
@@ -605,7 +615,7 @@ def test_a_member_alone_learns_from_all_rows_and_is_kept_as_it_is():
     X, y = make_data(rng, 150, 4, 3)
     rows, binner = make_rows(X, 1 - np.eye(3), y, rng.uniform(0.5, 2, 150))
     one = kind_of("softmax", rows, binner, np.zeros(150, dtype=int), 3)
-    fit = one.alone(9)
+    fit = of_all_rows(one, 9)
     identical(fit.members[0], boost(rows, one.recipe(rows, np.arange(4)), 9, 3))
     assert len(fit.members) == 1
     assert (fit.n_rounds, fit.weight, fit.judged) == (9, 1.0, [])
@@ -664,7 +674,7 @@ def test_every_member_is_watched():
         member.train([4])
     one._finished(0, members[0].result(4), 6)
     assert (seen.begun, seen.rounds) == (3, 12 + 2)  # rounds on all rows go on from those before
-    one.alone(5)
+    of_all_rows(one, 5)
     assert (seen.begun, seen.rounds) == (4, 14 + 5)
 
 
@@ -729,7 +739,7 @@ def test_rounds_that_are_better_by_less_than_chance_are_not_kept(monkeypatch):
     folds, counts = np.arange(len(y)) * 3 // len(y), []
     for sure in (0.0, 3.0, 1e6):
         monkeypatch.setattr(
-            "minrisk.ensemble.cross_fitting.exceeds_its_error", lambda gain, z=sure: gain[0] > z * np.sqrt(gain[1])
+            "minrisk.ensemble.members.exceeds_its_error", lambda gain, z=sure: gain[0] > z * np.sqrt(gain[1])
         )
         monkeypatch.setattr(defaults, "LEAST_FALL", np.inf)
         fit, _ = crossed(kind_of("softmax", rows, binner, folds), 40)
@@ -738,7 +748,7 @@ def test_rounds_that_are_better_by_less_than_chance_are_not_kept(monkeypatch):
     base = frequencies_without("softmax", y, np.ones(240), folds, 3)
     assert fit.judged[0] == (0, pytest.approx(-base[np.arange(240), y].mean()))
     assert fit.judged[-1][0] == 40 and not fit.held._scores.any()  # not even of rounding, which a mixture would weigh
-    pool = pool_of(fit, 1 - np.eye(3))
+    pool = ensemble_of(fit, 1 - np.eye(3))
     assert pool.mixture.weights.tolist() == [0.0] and pool.temperature == 1.0
 
 
@@ -776,7 +786,7 @@ class ToldKind(Kind):
     def __init__(self, y, folds):
         table = Table(np.zeros((len(y), 1)), np.arange(len(y)), None)
         folded = folded_rows(make_costs(1 - np.eye(2), y, np.ones(len(y))), folds)
-        super().__init__(Task(table, folded, "gll", None, USUAL, 0, Workers()))
+        super().__init__(Task(table, folded, "gll", None, USUAL, Driver()))
 
 
 def test_members_go_on_together_until_the_best_round_is_long_past():
@@ -855,9 +865,9 @@ def test_training_in_parts_is_training():
     ],
 )
 def test_bins_follow_the_data(n, d, bins):
-    assert sizes.n_bins("quantile", None, n, d) == (bins, 256)  # finer ones are as fine as can be
-    assert sizes.n_bins("quantile", 7, n, d) == (7, 7)
-    assert sizes.n_bins("uniform", None, n, d) == (None, None)
+    assert defaults.n_bins("quantile", None, n, d) == (bins, 256)  # finer ones are as fine as can be
+    assert defaults.n_bins("quantile", 7, n, d) == (7, 7)
+    assert defaults.n_bins("uniform", None, n, d) == (None, None)
 
 
 # -- last rounds ---------------------------------------------------------------------------------------------------------
@@ -926,7 +936,7 @@ def test_gentle_trees_are_for_data_that_are_not_wide_and_random_ones_see_what_th
     seen = [np.arange(d + 3), np.r_[: d + 1, d + 3 : d + 5]]
     table = Table(np.zeros((n, d)), np.arange(n), columns, None, lambda: (None, seen) if linear else None)
     blind = folded_rows(make_costs(1 - np.eye(3), y, np.ones(n)), np.zeros(n, dtype=int))
-    task = Task(table, blind, "softmax", "softmax", USUAL, 0, Workers())
+    task = Task(table, blind, "softmax", "softmax", USUAL, Driver())
     of_trees = [
         kind for cls in CHALLENGERS if issubclass(cls, Plain) and (kind := cls.of(task)) is not None and kind.ready()
     ]
@@ -936,7 +946,7 @@ def test_gentle_trees_are_for_data_that_are_not_wide_and_random_ones_see_what_th
         assert all(kind.seen(fold).tolist() == list(range(d)) for kind in of_trees[1:])
 
 
-@pytest.mark.parametrize("K", [GENTLE_CLASSES, GENTLE_CLASSES + 1])
+@pytest.mark.parametrize("K", [Gentle.n_classes, Gentle.n_classes + 1])
 @pytest.mark.parametrize("linear", [True, False])
 @pytest.mark.parametrize("d", [10, 200])
 def test_trees_of_other_kinds_differ_from_plain_ones(d, linear, K):
@@ -946,17 +956,17 @@ def test_trees_of_other_kinds_differ_from_plain_ones(d, linear, K):
     seen = [np.arange(3 * d)] * 4
     table = Table(np.zeros((500, d)), np.arange(500), columns, None, lambda: (None, seen) if linear else None)
     blind = folded_rows(make_costs(1 - np.eye(K), y, np.ones(500)), np.zeros(500, dtype=int))
-    task = Task(table, blind, "softmax", "softmax", USUAL, 0, Workers())
+    task = Task(table, blind, "softmax", "softmax", USUAL, Driver())
     random, gentle = Random(task), Gentle(task)
     assert random.ready() and gentle.ready()
     usual = VectorTrees(max_leaf_nodes=40, thresholds=(), max_features=0.4, sketch=2)
     found = gentle.shaped(usual, d)
-    assert found.max_leaf_nodes == GENTLE_LEAVES and n_drawn(found.max_features, d) == max(
-        min(d, GENTLE_FEATURES), round(0.4 * d)
+    assert found.max_leaf_nodes == Gentle.n_leaves and n_drawn(found.max_features, d) == max(
+        min(d, Gentle.n_features), round(0.4 * d)
     )
-    assert found.sketch == (None if K <= GENTLE_CLASSES else 2) and not found.random
+    assert found.sketch == (None if K <= Gentle.n_classes else 2) and not found.random
     found = random.shaped(usual, len(random.seen(0)))
-    assert found == replace(usual, random=True, max_features=0.4 * (LINEAR_SHARE if linear else 1.0))
+    assert found == replace(usual, random=True, max_features=0.4 * (Random.linear_share if linear else 1.0))
 
 
 @pytest.mark.parametrize(
@@ -964,7 +974,7 @@ def test_trees_of_other_kinds_differ_from_plain_ones(d, linear, K):
     [(None, 5, 0.4), (None, 400, 0.4), (None, 800, 0.2), (0.7, 800, 0.7), (40, 800, 0.05), (np.int64(40), 800, 0.05)],
 )
 def test_features_looked_at(stated, d, share):
-    assert share_of(stated or sizes.feature_share(d), d) == pytest.approx(share)
+    assert share_of(stated or defaults.feature_share(d), d) == pytest.approx(share)
     if stated is not None:
         assert n_drawn(stated, d) == round(share * d)
 
@@ -994,7 +1004,7 @@ def test_leaves_follow_the_rows_and_the_classes(n, K, leaves):
         features = (d / 2000) ** 3
         wide = features / (1 + features) * n / (n + 1000)
         expected = (1 - wide) * of_few + wide * few
-        assert expected - 1.05 < sizes.n_leaves(n, K, d) <= expected + 1e-9
+        assert expected - 1.05 < defaults.n_leaves(n, K, d) <= expected + 1e-9
 
 
 @pytest.mark.parametrize("way", ["weights", "costs"])

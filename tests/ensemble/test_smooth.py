@@ -17,11 +17,12 @@ from minrisk import MinRiskClassifier
 from minrisk._kernels.smooth import residuals
 from minrisk._workers import Workers
 from minrisk.ensemble import defaults
-from minrisk.ensemble.average import pooled_model
-from minrisk.ensemble.defaults import BEND, LANDMARKS, PENALTY, REACH, SMOOTH_ROWS
-from minrisk.ensemble.kind import Settings, Table, Task
-from minrisk.ensemble.kinds.smooth import Smooth, SmoothMember
-from minrisk.ensemble.landmarks import fit_basis
+from minrisk.ensemble.defaults import BEND, LANDMARKS, PENALTY, REACH, SMOOTH_ROWS, Settings
+from minrisk.ensemble.driver import Driver
+from minrisk.ensemble.ensemble import averaged_model
+from minrisk.ensemble.members import Task
+from minrisk.ensemble.smooth import Smooth, SmoothMember, fit_basis
+from minrisk.ensemble.table import Table
 from minrisk.model import projection as module
 from minrisk.model.additive import FINER
 from minrisk.model.projection import SmoothScores
@@ -133,7 +134,7 @@ def smooth_kind(X, costs):
 
 def smooth_kind_of(X, folded):
     table = Table(X, np.arange(len(X)), None)
-    return Smooth.of(Task(table, folded, "softmax", "softmax", USUAL, 0, Workers()))
+    return Smooth.of(Task(table, folded, "softmax", "softmax", USUAL, Driver()))
 
 
 def member_of(X, y, weight, left_out, K):
@@ -250,7 +251,7 @@ def test_smooth_boundaries_are_found(seed, monkeypatch):
 
 def test_the_model_has_one_member_of_all_rows(fitted, monkeypatch):
     kept = []
-    monkeypatch.setattr("minrisk.ensemble.average.pooled_model", lambda *a: kept.append(a) or pooled_model(*a))
+    monkeypatch.setattr("minrisk.ensemble.ensemble.averaged_model", lambda *a: kept.append(a) or averaged_model(*a))
     X, y = smooth_data()
     model = MinRiskClassifier(random_state=0, n_estimators=30).fit(X, y)
     pool = kept[0][0]

@@ -389,7 +389,7 @@ def test_an_interrupted_fit_changes_nothing(wine, algorithm, error, monkeypatch)
 
     with monkeypatch.context() as patch:
         patch.setattr(algorithm, "_recipe", interrupted, raising=False)
-        patch.setattr("minrisk.ensemble.kinds.plain.recipe_of", interrupted)
+        patch.setattr("minrisk.ensemble.trees.recipe_of", interrupted)
         with pytest.raises(error):
             model.set_params(n_estimators=9).fit(X, y)
     assert state(model).keys() == before.keys() and all(state(model)[name] is before[name] for name in before)

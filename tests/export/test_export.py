@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 import minrisk
 from minrisk import ALGORITHMS, MinRiskClassifier
 from minrisk.ensemble import training
-from minrisk.ensemble.kinds.random import Random
-from minrisk.ensemble.kinds.smooth import Smooth
+from minrisk.ensemble.smooth import Smooth
+from minrisk.ensemble.trees import Random
 from minrisk.export import linear_features, register_skl2onnx, to_json, to_onnx, to_treelite
 from minrisk.export.onnx_model import float32_below
 from minrisk.export.parts import leaf_trees, parts_of

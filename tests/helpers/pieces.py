@@ -414,5 +414,5 @@ def in_pieces(monkeypatch: Any, n_pieces: int, in_folds: bool = False) -> list[P
         return PiecedFoldedRows(cuts_of(len(folds), n_pieces), costs, folds, made, in_folds)
 
     monkeypatch.setattr(factory, "rows_like", rows_like)
-    monkeypatch.setattr("minrisk.ensemble.training.folded_rows", folded_rows)
+    monkeypatch.setattr("minrisk.ensemble.table.folded_rows", folded_rows)
     return made

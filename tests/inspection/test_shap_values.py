@@ -17,8 +17,8 @@ from minrisk._workers import Workers
 from minrisk.algorithms import ALGORITHMS
 from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
 from minrisk.ensemble import training
-from minrisk.ensemble.kinds.random import Random
-from minrisk.ensemble.kinds.smooth import Smooth
+from minrisk.ensemble.smooth import Smooth
+from minrisk.ensemble.trees import Random
 from minrisk.inspection import ShapExplainer, cost_importances, shap_values, to_shap, wide_columns
 from minrisk.inspection.shap_scores import (
     SIDE_BY_SIDE,

@@ -9,8 +9,8 @@ from sklearn.datasets import load_iris, load_wine
 
 from minrisk import ALGORITHMS, LocalizedSimilaritiesClassifier, MCBoostClassifier, MinRiskClassifier, REBELClassifier
 from minrisk.ensemble import training
-from minrisk.ensemble.kinds.random import Random
-from minrisk.ensemble.kinds.smooth import Smooth
+from minrisk.ensemble.smooth import Smooth
+from minrisk.ensemble.trees import Random
 from minrisk.inspection import to_frame
 from minrisk.inspection.columns import names_of_features
 from tests.helpers.command_line import refused, run

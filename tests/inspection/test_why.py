@@ -31,7 +31,7 @@ from minrisk import (
     REBELClassifier,
 )
 from minrisk.ensemble import training
-from minrisk.ensemble.kinds.random import Random
+from minrisk.ensemble.trees import Random
 from minrisk.inspection import to_frame, why
 from tests.inspection.test_tree_frame import leaf_of, planes, with_linear
 

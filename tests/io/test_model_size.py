@@ -141,8 +141,8 @@ def test_all_that_a_fit_knows_comes_back(fitted, written, problem, tmp_path):
 def test_decisions_are_those_of_unrounded_vectors(problem, monkeypatch):
     X, y = problem
     new = X + np.random.default_rng(1).normal(scale=0.1, size=X.shape)
-    monkeypatch.setattr("minrisk.ensemble.average.RoundedVectors.of", lambda vectors, exponent: vectors)
-    monkeypatch.setattr("minrisk.ensemble.average.RoundedVectors.joined", np.concatenate)
+    monkeypatch.setattr("minrisk.ensemble.ensemble.RoundedVectors.of", lambda vectors, exponent: vectors)
+    monkeypatch.setattr("minrisk.ensemble.ensemble.RoundedVectors.joined", np.concatenate)
     exact = minrisk.MinRiskClassifier(n_estimators=40, random_state=0).fit(X, y)
     monkeypatch.undo()
     rounded = minrisk.MinRiskClassifier(n_estimators=40, random_state=0).fit(X, y)

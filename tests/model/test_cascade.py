@@ -16,7 +16,7 @@ from minrisk import MinRiskClassifier
 from minrisk._kernels import lanes
 from minrisk._kernels.cascade import certain, needed_leads
 from minrisk.costs import as_cost
-from minrisk.ensemble.stages import enough
+from minrisk.ensemble.ensemble import enough
 from minrisk.model.additive import AdditiveModel, pack
 from minrisk.model.cascade import NEVER, Cascade, DecisionRule, Stages, stage_rounds
 from minrisk.model.coded_trees import CodedTrees

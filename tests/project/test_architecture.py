@@ -44,7 +44,7 @@ ORDER = (  # a package, or a module at the top, imports from those before it onl
 MODULES = {".".join(path.relative_to(ROOT.parent).with_suffix("").parts): path for path in FILES}
 ROUNDS_ELSEWHERE = {
     "_kernels/whole_round.py",
-    "ensemble/kinds/smooth.py",
+    "ensemble/smooth.py",
 }  # beside `boost`; see docs/more/developers/design.md
 
 

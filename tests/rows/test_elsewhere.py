@@ -89,7 +89,7 @@ def test_models_are_the_same(name, n_parts, monkeypatch, tmp_path):
 def test_members_that_rest(monkeypatch, tmp_path):
     """As those of more than half a million scores do; the driver, which has no rows, says so, too."""
     for name in ("RESTING_SCORES", "FORGETTING_SCORES", "TOGETHER_SCORES"):
-        monkeypatch.setattr(f"minrisk.ensemble.defaults.{name}", 100)
+        monkeypatch.setattr(f"minrisk.ensemble.driver.{name}", 100)
     check_same(MODELS["vector trees"], monkeypatch, tmp_path, 5)
 
 
