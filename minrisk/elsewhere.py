@@ -20,8 +20,8 @@ from minrisk.data.chunks import gathered_labels
 from minrisk.data.column_report import rounded_columns
 from minrisk.data.label_cells import check_labels
 from minrisk.inputs import Inputs, tell_rounded
-from minrisk.rows.remote.driver import Driver, Engine
-from minrisk.rows.remote.placed import Part, PlacedRows, Seal, check_same
+from minrisk.rows.placed import Part, PlacedRows, Seal, check_same
+from minrisk.rows.remote import Driver, Engine
 
 FEW_ROWS = 1 << 15  # up to which the rows are fitted in one task: many exchanges would take longer
 KEPT = ("n_features_in_", "feature_names_in_", "_column_names")  # what an estimator keeps of the features
@@ -105,7 +105,7 @@ class Partitions(Protocol):
 
 def partitions_of(X: Any, y: Any, weight: Any, cost: Any) -> Partitions:
     """Those of collections."""
-    from minrisk.rows.dask.partitions import DaskPartitions
+    from minrisk.rows.dask import DaskPartitions
 
     return DaskPartitions(X, y, weight, cost)
 

@@ -11,44 +11,20 @@ import math
 
 import numpy as np
 
-from minrisk._kernels._exponential import LN2_HIGH, LN2_LOW, exponential
+from minrisk._kernels._exponential import exponential, log1p
 from minrisk._kernels._jit import kernel
-
-MANTISSA = (1 << 52) - 1  # the bits of a float64 below its exponent
-SIGNED_ONE = 1023 << 52  # the bits of 1.0
-SQRT2 = 1.4142135623730951  # above it a mantissa is halved: logarithms are taken near 1
-TWO_52 = 4503599627370496.0  # 2^52: from here on float64 are whole, one after another
-TWO_52_BITS = 1075 << 52  # its bits; with a small whole number in the low bits it is 2^52 plus that number
-
-
-@kernel
-def log1p(t):
-    """log(1 + t) for t >= 0 within a few ulp; unlike math.log1p it is inlined and vectorised."""
-    x = 1.0 + t
-    bits = np.float64(x).view(np.int64)
-    m = np.int64((bits & MANTISSA) | SIGNED_ONE).view(np.float64)
-    high = m > SQRT2
-    m = 0.5 * m if high else m
-    e = np.int64((bits >> 52) | TWO_52_BITS).view(np.float64) - (TWO_52 + 1023.0) + (1.0 if high else 0.0)
-    s = (m - 1.0) / (m + 1.0)
-    s2 = s * s
-    series = 1.0 / 15.0 + s2 * (1.0 / 17.0 + s2 * (1.0 / 19.0 + s2 * (1.0 / 21.0)))
-    series = 1.0 / 7.0 + s2 * (1.0 / 9.0 + s2 * (1.0 / 11.0 + s2 * (1.0 / 13.0 + s2 * series)))
-    series = 1.0 + s2 * (1.0 / 3.0 + s2 * (1.0 / 5.0 + s2 * series))
-    lost = (t - (x - 1.0)) / x  # what 1 + t rounded away; of a large t, nothing that counts
-    return e * LN2_HIGH + (2.0 * s * series + (e * LN2_LOW + (lost if x < 4.0 else 0.0)))
 
 
 @kernel
 def raise_to(top, values):
-    """top = max(top, values), elementwise."""
+    """Compute top = max(top, values), elementwise."""
     for k in range(top.shape[0]):
         top[k] = values[k] if values[k] > top[k] else top[k]
 
 
 @kernel
 def edges_along(edge, vector, start, stop, out):
-    """out[i] = sum_k edge[i, k] vector[k] of rows start..stop; returns the largest in size."""
+    """Compute out[i] = sum_k edge[i, k] vector[k] of rows start..stop; returns the largest in size."""
     top = 0.0
     for i in range(start, stop):
         total = 0.0
@@ -133,7 +109,7 @@ def logistic_edges(cost, index, label, weight, scores, log_scale, start, stop, e
 
 @kernel
 def exponential_edges(cost, index, label, weight, scores, log_scale, start, stop, edge, value):
-    """The same of the exponential loss: edge_r = -w c_r z_r."""
+    """Return the same of the exponential loss: edge_r = -w c_r z_r."""
     D = scores.shape[1]
     top = np.zeros((2, D))
     for i in range(start, stop):
@@ -154,7 +130,7 @@ def exponential_edges(cost, index, label, weight, scores, log_scale, start, stop
 
 @kernel
 def class_sums(value, label, in_bag, factor, start, stop):
-    """Sum of rint(value * factor) over the bag's rows of each class, (D,)."""
+    """Return the sum of rint(value * factor) over the bag's rows of each class, (D,)."""
     sums = np.zeros(factor.shape[0], dtype=np.int64)
     for i in range(start, stop):
         if in_bag[i]:
@@ -164,7 +140,7 @@ def class_sums(value, label, in_bag, factor, start, stop):
 
 @kernel
 def logistic_values(cost, index, label, weight, scores, log_scale, in_bag, factor, start, stop):
-    """Sum over the bag's rows of class y of their loss times e^-log_scale, in fixed point, (D,)."""
+    """Return the sum over the bag's rows of class y of their loss times e^-log_scale, in fixed point, (D,)."""
     D = scores.shape[1]
     sums, value = np.zeros(D, dtype=np.int64), np.empty(D)
     scale = math.exp(-log_scale)
@@ -187,7 +163,7 @@ def logistic_values(cost, index, label, weight, scores, log_scale, in_bag, facto
 
 @kernel
 def pair_sums(mass, label, response, in_bag, factor, start, stop):
-    """Sums over the bag's rows of w c_r z_r by class y, decision r and response, in fixed point, (2, D, D).
+    """Return sums over the bag's rows of w c_r z_r by class y, decision r and response, in fixed point, (2, D, D).
 
     Side 1 is f = +1. `mass` is that of GEL: w c_r z_r, and their sum at y, which is left out.
     """
@@ -205,7 +181,7 @@ def pair_sums(mass, label, response, in_bag, factor, start, stop):
 
 @kernel
 def fill_odds(scores, label, start, stop, odds):
-    """odds[i, r] = z_r: the weights u^(t-1) of Eq. (14)."""
+    """Compute odds[i, r] = z_r: the weights u^(t-1) of Eq. (14)."""
     for i in range(start, stop):
         s, o = scores[i], odds[i]
         own = s[label[i]]
@@ -217,7 +193,7 @@ def fill_odds(scores, label, start, stop, odds):
 def pair_slopes(
     cost, index, label, weight, odds, response, in_bag, grown, log_scale, value_factor, factor, start, stop
 ):
-    """Value and slope in a vector a of Eq. (14): sum w c_r log(1 + z_r e^(f (a_r - a_y))), in fixed point.
+    """Return value and slope in a vector a of Eq. (14): sum w c_r log(1 + z_r e^(f (a_r - a_y))), in fixed point.
 
     `grown` is e^(a_r - a_y) (2, D, D), of f = -1 its transpose first. Returns the value, then the D slopes; all times
     e^-log_scale.

@@ -22,7 +22,9 @@ from minrisk.model.additive import AdditiveModel
 from minrisk.model.codebook import Codebook
 from minrisk.model.codes import Decoder
 from minrisk.model.trees import CONSTANT, Tree
-from minrisk.rows.base import Rows, Totals, WholeRounds, are_corrective
+from minrisk.rows.base import Totals, WholeRounds
+from minrisk.rows.pairs import are_corrective
+from minrisk.rows.rows import Rows
 from minrisk.steps.base import StepProblem, StepSolver
 from minrisk.steps.edges import UNPROVEN, shortened
 

@@ -21,7 +21,7 @@ from minrisk.rows.columns import Columns
 from minrisk.rows.exchange import Place
 from minrisk.rows.factory import folded_rows
 from minrisk.rows.folded import FoldedRows
-from minrisk.rows.remote.placed import CountedRows, PlacedRows
+from minrisk.rows.placed import CountedRows, PlacedRows
 
 
 class FoldedPiece:

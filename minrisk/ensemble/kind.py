@@ -19,10 +19,10 @@ from minrisk.ensemble.budget import UNLIMITED, Budget
 from minrisk.model.links import Link
 from minrisk.model.projection import Projection
 from minrisk.model.smooth import SmoothScores
-from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts
 from minrisk.rows.folded import FoldedRows, HeldOut
+from minrisk.rows.rows import Rows
 
 
 class Settings(NamedTuple):

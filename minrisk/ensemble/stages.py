@@ -12,7 +12,7 @@ from math import fsum
 
 import numpy as np
 
-from minrisk._kernels.cascade import needed_leads
+from minrisk._kernels.predict import needed_leads
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs import CostMatrix
 from minrisk.ensemble import defaults
@@ -21,8 +21,8 @@ from minrisk.ensemble.calibration import fit_weight
 from minrisk.model.cascade import NEVER, Cascade, DecisionRule, stage_rounds
 from minrisk.model.decisions import expected_costs
 from minrisk.model.links import Link
-from minrisk.rows.base import Rows
 from minrisk.rows.folded import HeldOut
+from minrisk.rows.rows import Rows
 
 SAME_LEAD = 1e-9  # relatively: rounding decides nothing
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._kernels import smooth_shap
+from minrisk._kernels import shap
 from minrisk._kernels._dtypes import FAR
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, IntArray
@@ -186,7 +186,7 @@ class SmoothShapley:
         self.mean = np.repeat(left_out[:, None], smooth.landmarks.shape[1], axis=1)
         n, height = background.shape[0], block_height(background, CONVERTED_ROWS)
         for low in range(0, n, height):
-            smooth_shap.add_factors(points(background[low : low + height]), *self._kernels, n, self.mean)
+            shap.add_factors(points(background[low : low + height]), *self._kernels, n, self.mean)
         n_points = sufficient_points(int(np.count_nonzero(smooth.scale)))
         first, point, weight = gauss_legendre(n_points)
         self._points = point[first[n_points] :], weight[first[n_points] :]
@@ -200,7 +200,7 @@ class SmoothShapley:
         """Of all scores, (n, d, D)."""
         values = np.zeros((len(X), X.shape[1], self.smooth.vectors.shape[1]))
         rest = read_only(self.mean), *self._points, read_only(self.smooth.vectors)
-        smooth_shap.add_smooth_shapley_values(points(X), *self._kernels, *rest, values)
+        shap.add_smooth_shapley_values(points(X), *self._kernels, *rest, values)
         return values
 
     def expected_scores(self, X: FloatArray, known: np.ndarray) -> FloatArray:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from minrisk._kernels import cost_lines, links
+from minrisk._kernels import links
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.labels import as_labels, listed, match_labels
@@ -85,12 +85,12 @@ class ExpectedCost(NamedTuple):
         return self._replace(costs=self.costs[part])
 
     def mean_gradients(self, start: FloatArray, scores: FloatArray) -> FloatArray:
-        """By quadrature; see `minrisk._kernels.cost_lines`."""
+        """By quadrature; see `minrisk._kernels.links`."""
         kind, slope = LINK_KERNELS[self.link]
         first, point, weight = gauss_legendre(LINE_POINTS)
         rule = point[first[LINE_POINTS] :], weight[first[LINE_POINTS] :]
         rows, out = [points(part) for part in (scores, self.costs)], np.empty(scores.shape)
-        cost_lines.mean_gradients(kind, slope / self.temperature, read_only(start), *rows, *rule, out)
+        links.mean_gradients(kind, slope / self.temperature, read_only(start), *rows, *rule, out)
         return out
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from minrisk._kernels import tree_shap as kernels
+from minrisk._kernels import shap as kernels
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers

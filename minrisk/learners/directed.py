@@ -18,7 +18,8 @@ from minrisk.learners.base import NO_ANSWER, FittedLearners, Round
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import DIRECTED
 from minrisk.model.trees import CONSTANT, Tree
-from minrisk.rows.base import DIRECTED_ROWS, DirectedRows, GrowthRule, are_directed
+from minrisk.rows.base import DIRECTED_ROWS, GrowthRule
+from minrisk.rows.directed import DirectedRows, are_directed
 from minrisk.rows.row_losses import DirectedRowLoss
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from minrisk.learners.base import FittedLearners, Round, Term
 from minrisk.learners.most_violated import MostViolatedTrees, Violation
-from minrisk.rows.base import PLANE_ROWS, have_planes
+from minrisk.rows.base import PLANE_ROWS
+from minrisk.rows.pairs import have_planes
 from minrisk.steps.cutting_planes import Bundle, CuttingPlaneStep, total_weight
 
 SAME_EDGE = 1e-12  # edges that differ by a smaller share are of learners that answer alike

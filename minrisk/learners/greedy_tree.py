@@ -13,8 +13,9 @@ from minrisk.learners.base import FittedLearners, Round
 from minrisk.learners.exact_stump import exact_stump
 from minrisk.losses.base import SIGNS, STUMPS
 from minrisk.model.trees import Tree
-from minrisk.rows.base import LeafSplits, Rows
+from minrisk.rows.base import LeafSplits
 from minrisk.rows.row_losses import has_series, is_separable
+from minrisk.rows.rows import Rows
 
 
 @dataclass

@@ -13,7 +13,8 @@ from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round, Term
 from minrisk.learners.greedy_tree import GrowingTree, stump_at
 from minrisk.losses.base import SIGNS, STUMPS
-from minrisk.rows.base import PAIR_ROWS, are_pairs
+from minrisk.rows.base import PAIR_ROWS
+from minrisk.rows.pairs import are_pairs
 from minrisk.steps.base import Step, StepProblem
 from minrisk.steps.dual_bounds import CertifyingStep, Point
 from minrisk.steps.penalised import Objective, most_violated

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from minrisk.learners.base import Round
 from minrisk.model.regressors import FittedRegressor
-from minrisk.rows.base import DirectedRows
+from minrisk.rows.directed import DirectedRows
 
 
 @dataclass(frozen=True)

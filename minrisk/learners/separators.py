@@ -15,7 +15,8 @@ from minrisk.learners.directed import Regression
 from minrisk.learners.greedy_tree import stump
 from minrisk.losses.base import SIGNS
 from minrisk.model.trees import Tree
-from minrisk.rows.base import CHAIN_ROWS, ChainRows, are_chains
+from minrisk.rows.base import CHAIN_ROWS
+from minrisk.rows.directed import ChainRows, are_chains
 
 
 @dataclass(frozen=True)

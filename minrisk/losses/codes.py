@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from minrisk._kernels import codes as kernels
+from minrisk._kernels import losses as kernels
 from minrisk._kernels.split import EXPONENTIAL_GAIN
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray
@@ -82,7 +82,7 @@ class CodeLoss:
         edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray:
-        """Edge and mass of rows start..stop, and their maxima; see `minrisk._kernels.codes`."""
+        """Edge and mass of rows start..stop, and their maxima; see `minrisk._kernels.losses`."""
         top: FloatArray = kernels.bit_gradients(
             self.signed, costs.row, costs.weight, scores, log_scale, start, stop, edge, mass
         )

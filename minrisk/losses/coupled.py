@@ -28,7 +28,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from minrisk._kernels import losses as kernels
-from minrisk._kernels import stump_series
+from minrisk._kernels import split
 from minrisk._kernels.split import EXPONENTIAL_GAIN, QUADRATIC_GAIN
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import EXPONENTIAL, SEPARABLE, SERIES, no_lines
@@ -233,8 +233,8 @@ class CoupledLoss:
         stop: int,
         fixed: np.ndarray,
     ) -> IntArray:
-        """Derivatives of the logistic loss in fixed point; see `minrisk._kernels.stump_series`."""
-        sums: IntArray = stump_series.series_columns(
+        """Derivatives of the logistic loss in fixed point; see `minrisk._kernels.split`."""
+        sums: IntArray = split.series_columns(
             costs.table,
             self.beta,
             self.phi,
@@ -267,7 +267,7 @@ class CoupledLoss:
         stop: int,
     ) -> IntArray:
         """Value, slope and curvature of the logistic loss along stumps, in single outputs, in fixed point (3, P)."""
-        sums: IntArray = stump_series.stump_sums(
+        sums: IntArray = split.stump_sums(
             costs.table,
             self.beta,
             self.phi,

@@ -204,7 +204,7 @@ class GammaPhiLoss(Differences):
         stop: int,
         line: FloatArray,
     ) -> FloatArray:
-        """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.loss_lines`."""
+        """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.guess_averse`."""
         d = factor[start:stop, None] * (move[start:stop] if len(move) > 1 else move)
         value, slope, curvature, first, second = self._parts(costs, scores[start:stop] + step * d, start, stop)
         v = np.take_along_axis(d, costs.label[start:stop, None], axis=1) - d

@@ -11,7 +11,7 @@ C_z, row of C          ``RowCosts.table[row]``             `minrisk.rows.costs`
 S_k(x)                 ``scores``                          rows
 L^{id,exp}, GEL        ``"gel"``                           `minrisk._kernels.guess_averse`
 L^{log,exp}, GLL       ``"gll"``                           `minrisk._kernels.guess_averse`
-w^r, Eq. (34), (35)    ``along`` at step 0                 `minrisk._kernels.loss_lines`
+w^r, Eq. (34), (35)    ``along`` at step 0                 `minrisk._kernels.guess_averse`
 =====================  ==================================  ===========================================
 
 Deviation: the sums run over k != z. The paper's include C_zz, which is 0 there; here a cost of the right decision is a
@@ -25,9 +25,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from minrisk._kernels import grouped, loss_lines
 from minrisk._kernels import guess_averse as kernels
-from minrisk._kernels.softmax_edges import softmax_edges
+from minrisk._kernels.guess_averse import softmax_edges
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import SOFTMAX_EDGES, NamedDifferences
 from minrisk.model.links import Link
@@ -157,8 +156,8 @@ class GuessAverseLoss(NamedDifferences):
         stop: int,
         line: FloatArray,
     ) -> FloatArray:
-        """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.loss_lines`."""
-        run = loss_lines.exponential_along if self.kind == "gel" else loss_lines.logistic_along
+        """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.guess_averse`."""
+        run = kernels.exponential_along if self.kind == "gel" else kernels.logistic_along
         top: FloatArray = run(
             costs.table, costs.row, costs.label, costs.weight, scores, factor, move, step, log_scale, start, stop, line
         )
@@ -201,11 +200,11 @@ class GuessAverseLoss(NamedDifferences):
         start: int,
         stop: int,
     ) -> None:
-        """Sums of the terms by value; see `minrisk._kernels.grouped`."""
+        """Sums of the terms by value; see `minrisk._kernels.guess_averse`."""
         if self.kind == "gel":
-            grouped.gather_sums(mass, costs.label, groups.number, start, stop, groups.terms)
+            kernels.gather_sums(mass, costs.label, groups.number, start, stop, groups.terms)
         else:
-            grouped.gather_shares(
+            kernels.gather_shares(
                 edge, mass, costs.label, costs.weight, log_scale, groups.number, start, stop, groups.terms
             )
 
@@ -220,14 +219,14 @@ class GuessAverseLoss(NamedDifferences):
         stop: int,
         line: FloatArray,
     ) -> FloatArray:
-        """Value (of GLL: less that at step 0), slope and curvature of each row; see `minrisk._kernels.grouped`."""
+        """Value (of GLL: less that at step 0), slope and curvature of each row; see `minrisk._kernels.guess_averse`."""
         top: FloatArray
         if self.kind == "gel":
-            top = grouped.sums_along(
+            top = kernels.sums_along(
                 groups.terms, costs.label, groups.number, groups.values, 1, factor, step, start, stop, line
             )
         else:
-            top = grouped.shares_along(
+            top = kernels.shares_along(
                 groups.terms,
                 costs.label,
                 costs.weight,

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from minrisk._kernels import grouped, loss_lines
-from minrisk._kernels import not_guess_averse as kernels
+from minrisk._kernels import guess_averse as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import NamedDifferences
 from minrisk.model.links import Link
@@ -86,8 +85,8 @@ class GuessingLoss(NamedDifferences):
         stop: int,
         line: FloatArray,
     ) -> FloatArray:
-        """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.loss_lines`."""
-        run = loss_lines.sum_along if self.kind == "ls" else loss_lines.pair_along
+        """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.guess_averse`."""
+        run = kernels.sum_along if self.kind == "ls" else kernels.pair_along
         top: FloatArray = run(
             costs.table, costs.row, costs.label, costs.weight, scores, factor, move, step, log_scale, start, stop, line
         )
@@ -113,9 +112,9 @@ class GuessingLoss(NamedDifferences):
         start: int,
         stop: int,
     ) -> None:
-        """Sums of the terms by value; see `minrisk._kernels.grouped`."""
+        """Sums of the terms by value; see `minrisk._kernels.guess_averse`."""
         if self.kind == "ls":
-            grouped.gather_sums(mass, costs.label, groups.number, start, stop, groups.terms)
+            kernels.gather_sums(mass, costs.label, groups.number, start, stop, groups.terms)
         else:
             kernels.gather_pairs(
                 costs.table,
@@ -142,12 +141,12 @@ class GuessingLoss(NamedDifferences):
         stop: int,
         line: FloatArray,
     ) -> FloatArray:
-        """Value, slope and curvature of each row; see `minrisk._kernels.grouped`."""
+        """Value, slope and curvature of each row; see `minrisk._kernels.guess_averse`."""
         top: FloatArray
         if self.kind == "ls":
-            top = grouped.sums_along(
+            top = kernels.sums_along(
                 groups.terms, costs.label, groups.number, groups.values, 0, factor, step, start, stop, line
             )
         else:
-            top = grouped.pairs_along(groups.terms, groups.values, factor, step, start, stop, line)
+            top = kernels.pairs_along(groups.terms, groups.values, factor, step, start, stop, line)
         return top

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minrisk._kernels import own_score as kernels
+from minrisk._kernels import losses as kernels
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import EXPONENTIAL, Differences
 from minrisk.model.links import Link
@@ -110,7 +110,7 @@ class OwnScoreLoss(Differences):
         stop: int,
         line: FloatArray,
     ) -> FloatArray:
-        """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.loss_lines`."""
+        """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.guess_averse`."""
         top: FloatArray = kernels.own_along(
             costs.label, costs.weight, scores, self._share(costs), factor, move, step, log_scale, start, stop, line
         )

@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from minrisk._kernels import chains as kernels
+from minrisk._kernels import losses as kernels
 from minrisk._kernels.split import QUADRATIC_GAIN
 from minrisk._typing import FloatArray
 from minrisk.losses.base import no_lines

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minrisk._kernels import hinge
+from minrisk._kernels import losses
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import PLANES, Differences
 from minrisk.model.links import Link
@@ -53,7 +53,7 @@ class StructuredHinge(Differences):
         mass: FloatArray,
     ) -> FloatArray:
         """Edge of the plane at the present scores, and no mass, of rows start..stop; returns column maxima (3, D)."""
-        top: FloatArray = hinge.hinge_gradients(
+        top: FloatArray = losses.hinge_gradients(
             costs.table, costs.row, costs.label, costs.weight, scores, start, stop, edge, mass
         )
         return top
@@ -69,7 +69,7 @@ class StructuredHinge(Differences):
         value: FloatArray,
     ) -> FloatArray:
         """Edge (n, D) of the plane and value (n,) of rows start..stop; returns their maxima (2, D)."""
-        top: FloatArray = hinge.hinge_edges(
+        top: FloatArray = losses.hinge_edges(
             costs.table, costs.row, costs.label, costs.weight, scores, start, stop, edge, value
         )
         return top
@@ -86,7 +86,7 @@ class StructuredHinge(Differences):
         stop: int,
     ) -> IntArray:
         """Value of the bag's rows by true class in fixed point (D,)."""
-        sums: IntArray = hinge.hinge_values(
+        sums: IntArray = losses.hinge_values(
             costs.table, costs.row, costs.label, costs.weight, scores, in_bag, factor, start, stop
         )
         return sums

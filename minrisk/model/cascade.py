@@ -15,7 +15,7 @@ import numpy as np
 
 from minrisk._cached import cached_property
 from minrisk._kernels import links
-from minrisk._kernels.cascade import decide_few, decide_rows, rises_of_trees
+from minrisk._kernels.predict import decide_few, decide_rows, rises_of_trees
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk.model.coded_trees import SINGLE_ROWS, CodedTrees

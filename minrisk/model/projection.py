@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minrisk._cached import cached_property
-from minrisk._kernels.projection import project_rows
+from minrisk._kernels.linear import project_rows
 from minrisk._memory import empty, points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers

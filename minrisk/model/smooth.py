@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minrisk._cached import cached_property
-from minrisk._kernels.smooth import add_smooth, kernel_matrix
+from minrisk._kernels.linear import add_smooth, kernel_matrix
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray
 from minrisk._workers import Workers

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._kernels.step_tables import add_steps
+from minrisk._kernels.predict import add_steps
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk.model.trees import PackedTrees
@@ -22,7 +22,7 @@ def on_grid(vectors: FloatArray) -> FloatArray:
 
 
 class StepTables(NamedTuple):
-    """See `minrisk._kernels.step_tables.add_steps`."""
+    """See `minrisk._kernels.predict.add_steps`."""
 
     features: IntArray
     offsets: IntArray

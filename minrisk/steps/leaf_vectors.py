@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minrisk._kernels.steps import closed_form, newton
+from minrisk._kernels.scores import closed_form, newton
 from minrisk.losses.base import EXPONENTIAL, JOINT, LEAVES
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
 

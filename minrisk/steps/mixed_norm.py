@@ -13,7 +13,8 @@ import numpy as np
 from minrisk._typing import FloatArray
 from minrisk.losses.base import SIGNS, SOFTMAX_EDGES
 from minrisk.model.step_tables import on_grid
-from minrisk.rows.base import CORRECTIVE_ROWS, are_corrective
+from minrisk.rows.base import CORRECTIVE_ROWS
+from minrisk.rows.pairs import are_corrective
 from minrisk.steps.base import Step, StepProblem
 
 ORDERS = {"l2": 2.0, "linf": math.inf}  # of |w|, as NumPy counts norms,

@@ -12,7 +12,7 @@ from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.losses.guessing import is_guess_averse, row_values
 from minrisk.losses.not_guess_averse import GuessingLoss
 from minrisk.model.links import probabilities
-from minrisk.rows.fixed_point import fixed_factor
+from minrisk.rows.exchange import fixed_factor
 from minrisk.rows.row_losses import Groups
 from tests.helpers.common import make_costs, random_costs
 

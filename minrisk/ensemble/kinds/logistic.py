@@ -28,8 +28,8 @@ from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
 from minrisk.ensemble.bin_columns import BinColumns, bin_columns_of, weighed_trees
 from minrisk.ensemble.kind import CrossFit, Kind, Task
-from minrisk.rows.base import Rows
 from minrisk.rows.costs import log_frequencies
+from minrisk.rows.rows import Rows
 
 MOST_AXES = 1024  # columns: of more, principal axes would take longer than they save
 MOST_ITERATIONS = 500  # for a penalty

@@ -22,9 +22,9 @@ from minrisk.losses.base import EXPONENTIAL, Loss
 from minrisk.losses.guess_averse import GuessAverseLoss, log_ratio
 from minrisk.losses.surrogates import surrogate_loss
 from minrisk.model.decisions import LINK_KERNELS
-from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts, constant_is_better
+from minrisk.rows.rows import Rows
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from minrisk.validation import share_of
 

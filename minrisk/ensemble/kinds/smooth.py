@@ -20,7 +20,7 @@ from typing import Self
 
 import numpy as np
 
-from minrisk._kernels.smooth import residuals
+from minrisk._kernels.linear import residuals
 from minrisk._typing import LeftOut
 from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults

@@ -1,52 +1,81 @@
-"""Growing trees leaf by leaf on local rows: kernels grow trees of few rows, threads share large nodes' features."""
+"""Growing trees leaf by leaf on local rows: kernels grow trees of few rows, threads share large nodes' features.
+
+A tree that grows leaf by leaf from sums over the rows of its nodes. No row is seen here.
+
+`minrisk._kernels.grow.grow` does so with the rows beside it. This is for rows that lie elsewhere, and makes the same
+choices from the same sums.
+
+Trees whose nodes each look at a pair of classes of their own: AOSO-LogitBoost's, on local rows.
+
+Rows that are drawn for the search of splits: which, what is sent of them to one piece, and how it lies there.
+"""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from weakref import ref
 
 import numpy as np
 
-from minrisk._kernels._dtypes import COUNT_BITS, FIXED, FLOAT_BITS, LEAF, MAX_BINS, SUM_BITS
+from minrisk._kernels._dtypes import BIN, COUNT_BITS, FIXED, FLOAT_BITS, LEAF, LEAF_BIN, MAX_BINS, SUM_BITS, TIE
 from minrisk._kernels.fixed import fix_columns, fix_counted, fix_sketch, leaf_column_sums, project
 from minrisk._kernels.grow import (
     CLOSED,
     COUNT_APART,
     EVALUATED,
     GROWTH_TIE,
+    NEWTON,
     PENDING,
     SKETCH,
     GrowthState,
+    RowEntries,
+    Search,
+    count_entries,
+    count_of,
     cut_draws,
     draw_features,
     evaluate_histograms,
     evaluate_some,
     grow,
-    merit,
-)
-from minrisk._kernels.histogram import NUMBERED_ROWS
-from minrisk._kernels.node import gather, node_histograms
-from minrisk._kernels.sampling import order_by_leaf, pack_rows
-from minrisk._kernels.scores import leaf_numbers, tree_response
-from minrisk._kernels.stored import (
-    Entries,
-    RowEntries,
-    count_entries,
     grow_stored,
+    is_large,
+    merit,
+    node_sums,
     pack_entries,
+    pair_columns,
+    product_sums,
+)
+from minrisk._kernels.histogram import (
+    NUMBERED_ROWS,
+    BinnedRows,
+    Entries,
+    count_drawn,
+    gather,
+    node_histograms,
+    pack_drawn,
     stored_node_histograms,
 )
+from minrisk._kernels.sampling import (
+    SIZE_BINS,
+    SIZE_SHIFT,
+    count_sizes,
+    draw_rows,
+    order_by_leaf,
+    pack_rows,
+    project_drawn,
+    size_level,
+)
+from minrisk._kernels.scores import leaf_numbers, tree_response
 from minrisk._memory import empty, read_only
-from minrisk._typing import FloatArray, Int32Array, IntArray
-from minrisk.rows.base import GrownTree, GrowthRule, Target
-from minrisk.rows.fixed_point import divide
-from minrisk.rows.growing import BestFirstTree, Leaf, least_mass
-from minrisk.rows.local.columns import WALK_SUMS, LocalColumns
-from minrisk.rows.local.drawn_rows import draw, drawn_together, most_drawn, sent
-from minrisk.rows.local.sparse_index import no_lists
+from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
+from minrisk.rows.base import GrownTree, GrowthRule, PairedLeaves, Target
+from minrisk.rows.columns import ADDED_SUMS, WALK_SUMS, RowColumns, no_lists
+from minrisk.rows.exchange import divide, fixed_factor
 
 SENT_ROWS = 1 << 17  # of all pieces, up to which all are sent to one for a tree: no more than are drawn from many
 PACKED_ROWS = 1 << COUNT_BITS  # from which on a count does not fit beside a sum of masses
@@ -57,6 +86,13 @@ LEAF_SUMS = 8  # and a row and output in sums by leaf
 NEAR_TIES = 4.0 * GROWTH_TIE  # relative difference of merits from which on it does not matter how they are compared
 
 Result = TypeVar("Result")
+
+
+def drawn_features(search: Search, node: int) -> IntArray:
+    """Return the features that a node looks at."""
+    drawn = np.empty(len(search.features), dtype=np.int64)
+    draw_features(search.features, search.n_drawn, search.seed, node, drawn)
+    return read_only(drawn[: search.n_drawn])
 
 
 def following(
@@ -88,9 +124,9 @@ def following(
 
 
 class Growth:
-    """The columns and scratch memory of leaf-wise growth on one `LocalColumns`; reused from round to round."""
+    """The columns and scratch memory of leaf-wise growth on one `RowColumns`; reused from round to round."""
 
-    def __init__(self, rows: LocalColumns) -> None:
+    def __init__(self, rows: RowColumns) -> None:
         self._rows = ref(rows)  # which own this: without a cycle their memory is free when they are
         n_all = rows.place.n_rows
         if n_all > MOST_ROWS:
@@ -114,7 +150,7 @@ class Growth:
         self.start, self.end = np.array([0]), np.array([len(self._all)])
 
     @property
-    def rows(self) -> LocalColumns:
+    def rows(self) -> RowColumns:
         """Whose growth it is."""
         rows = self._rows()
         assert rows is not None
@@ -146,27 +182,31 @@ class Growth:
             return divide(1.0, np.concatenate(factors)), n
         if self._sketch.shape != (height, n_sketch):
             self._sketch = empty((height, n_sketch), np.float64)
-        sums = 2.0 * n_sketch / D
-        sketch = self._sketch
-        tops = rows.over_blocks(
-            lambda a, b: project(rows.edge, rows.mass, target.directions, target.weight, a, b, sketch), sums
-        )
-        top = rows.largest(tops)
+        sketch, top = self._sketch, self._project(target, self._sketch)
         if are_drawn:
             sketch[:n] = sketch[in_bag]
             return self._fix_sketch(sketch, top, 0, n), self._pack(features, in_bag)
+        sums = 2.0 * n_sketch / D
         units: list[FloatArray] = rows.over_blocks(lambda a, b: self._fix_sketch(sketch, top, a, b), sums)
         return units[0], n
 
+    def _project(self, target: Target, sketch: FloatArray) -> FloatArray:
+        """Fill the sketch of all rows; returns its column maxima in all pieces."""
+        rows, directions, weight = self.rows, target.directions, target.weight
+        sums = 2.0 * sketch.shape[1] / rows.n_outputs
+        return rows.largest(
+            rows.over_blocks(lambda a, b: project(rows.edge, rows.mass, directions, weight, a, b, sketch), sums)
+        )
+
     def _make_room(self, n: int, n_columns: int) -> None:
-        """Columns and order for n rows at least."""
+        """Return columns and order for n rows at least."""
         if len(self._columns) < n or self._columns.shape[1] != n_columns:
             self._columns = empty((n, n_columns), FIXED)
         if n > len(self.order):
             self.order, self._spare = np.empty((2, n), dtype=np.int32)
 
     def _fix_sketch(self, sketch: FloatArray, top: FloatArray, start: int, stop: int) -> FloatArray:
-        """Rows start..stop of a sketch in fixed point; returns what a unit of each column is worth."""
+        """Return rows start..stop of a sketch in fixed point; returns what a unit of each column is worth."""
         bits = self.rows.sum_bits
         unit: FloatArray
         if self._counts:
@@ -195,7 +235,7 @@ class Growth:
         return m
 
     def _packed(self, features: IntArray, drawn: Int32Array) -> np.ndarray:
-        """Bins of these rows, (d, m), of which only those of the features are there."""
+        """Return bins of these rows, (d, m), of which only those of the features are there."""
         d, m, X_binned = self.rows.n_features, len(drawn), self.rows.X_binned
         if len(self._room) < d * m:
             self._room = empty((d * m,), X_binned.dtype)
@@ -204,7 +244,7 @@ class Growth:
         return bins
 
     def _fix(self, values: FloatArray, top: FloatArray, first: int) -> FloatArray:
-        """Values of the bag in fixed point into the columns from `first` on; returns their factors."""
+        """Return values of the bag in fixed point into the columns from `first` on; returns their factors."""
         rows, factor = self.rows, self.rows.fixed_factor(top)
         rows.over_blocks(lambda a, b: fix_columns(values, rows.in_bag, factor, a, b, self._columns, first))
         return factor
@@ -213,7 +253,7 @@ class Growth:
     def grow(
         self, target: Target, rule: GrowthRule, features: IntArray, seed: int, drawn: Int32Array | None = None
     ) -> GrownTree:
-        """A tree on the rows in the bag; `order`, `start` and `end` hold its leaves afterwards.
+        """Return a tree on the rows in the bag; `order`, `start` and `end` hold its leaves afterwards.
 
         Or on rows that were `drawn`, some of them perhaps several times, in ascending order: by a sketch.
         """
@@ -228,11 +268,15 @@ class Growth:
             chosen, sketch = draw(rows, target, rule.n_rows, most_drawn(n_bag, rule), seed, self._sizes)
             grown = self._grow_at_one(target, rule, features, seed, chosen, sketch)
         elif drawn is None and self._are_few(target):
-            grown = self._grow_at_one(target, rule, features, seed, in_bag, *self._sketch_of(target, in_bag))
+            assert target.directions is not None
+            sketch = empty((rows.n_samples, len(target.directions) + 1), np.float64)
+            top = self._project(target, sketch)
+            grown = self._grow_at_one(target, rule, features, seed, in_bag, sketch[in_bag], top)
         else:
             factor, n_searched = self._prepare(target, in_bag, features, drawn is not None)
+            search = rule.search(target, features, seed, factor)
             grow_on = self._grow_here if rows.is_alone else self._grow_with_others
-            grown = grow_on(target, rule, features, seed, factor, self.order[:n_searched])
+            grown = grow_on(search, rule, self.order[:n_searched])
             order = self.order[:n_searched] if drawn is None else None
         self._number(grown, order)
         if order is None:  # vectors are of all rows
@@ -240,7 +284,7 @@ class Growth:
         return grown
 
     def _drawn_from(self, target: Target, rule: GrowthRule, n_here: int) -> int:
-        """Rows in the bag, if splits are searched on some that are drawn from it, else 0."""
+        """Return rows in the bag, if splits are searched on some that are drawn from it, else 0."""
         rows = self.rows
         if target.directions is None or rule.n_rows is None or rows.n_trained <= rule.n_rows:
             return 0
@@ -248,20 +292,9 @@ class Growth:
         return n_bag if n_bag > rule.n_rows else 0
 
     def _are_few(self, target: Target) -> bool:
-        """Whether other pieces have rows, and all together are so few that they are sent to one."""
+        """Return whether other pieces have rows, and all together are so few that they are sent to one."""
         rows = self.rows
         return not rows.is_alone and target.directions is not None and rows.place.n_rows <= SENT_ROWS
-
-    def _sketch_of(self, target: Target, in_bag: Int32Array) -> tuple[FloatArray, FloatArray]:
-        """The sketch of these rows, and the column maxima of all rows'."""
-        rows, directions = self.rows, target.directions
-        assert directions is not None
-        sketch = empty((rows.n_samples, len(directions) + 1), np.float64)
-        sums = 2.0 * sketch.shape[1] / rows.n_outputs
-        tops = rows.over_blocks(
-            lambda a, b: project(rows.edge, rows.mass, directions, target.weight, a, b, sketch), sums
-        )
-        return sketch[in_bag], rows.largest(tops)
 
     def _grow_at_one(
         self,
@@ -289,110 +322,58 @@ class Growth:
             self._member = np.zeros(m, dtype=LEAF)
             top = np.abs(sketch).max(axis=0, initial=0.0) if top is None else top
             factor = self._fix_sketch(sketch, top, 0, m)
-            grown = self._grow_here(target, rule, features, seed, factor, self.order[:m])
+            grown = self._grow_here(rule.search(target, features, seed, factor), rule, self.order[:m])
         grown = rows.exchange.told(grown)
         self.start, self.end = np.empty((2, len(grown.leaf_node)), dtype=np.int64)
         return grown
 
-    def _grow_here(
-        self, target: Target, rule: GrowthRule, features: IntArray, seed: int, factor: FloatArray, order: Int32Array
-    ) -> GrownTree:
-        """On these rows alone, which the kernel sums and scans side by side."""
+    def _grow_here(self, search: Search, rule: GrowthRule, order: Int32Array) -> GrownTree:
+        """Grow on these rows alone, which the kernel sums and scans side by side."""
         rows, L, C = self.rows, rule.max_leaves, self._columns.shape[1]
         if self._tree is None or self._tree.total.shape != (L, C):
             self._tree = GrowthState.empty(L, C)
         tree = self._tree
         tree.sizes[0] = 0
         self._kept.clear()
+        if rule.min_share:
+            search = search._replace(min_mass=rule.least_mass(self._columns[order].sum(axis=0), search.gain))
         if rows.sparse is not None:
-            return self._grow_stored(tree, target, rule, features, seed, factor, order)
-        large, least = self._large(rule, features, len(order)), self._least_mass(rule, target, order)
+            if len(self._side) < len(self._member):
+                self._side = np.zeros(len(self._member), dtype=np.uint8)
+            entries, room = self._row_entries(search), (order, self._spare, self._side)
+            grow_stored(tree, self._stored, entries, self._columns, search, self._member, *room)
+            return self._as_grown(tree)
+        binned, large = self._binned(), self._large(search, len(order))
         while True:
-            split = grow(
-                tree,
-                self._bins,
-                rows.n_bins,
-                self._columns,
-                features,
-                rule.n_drawn,
-                rule.random,
-                seed,
-                factor,
-                target.ridge,
-                target.gain,
-                rule.min_leaf,
-                least,
-                rule.max_depth,
-                large,
-                self._lists,
-                rows.leaf,
-                order,
-                self._spare,
-            )
+            split = grow(tree, binned, self._columns, search, large, order, self._spare)
             if split < 0:
                 break
             leaves = [split] if tree.sizes[0] == 1 else [split, int(tree.sizes[0]) - 1]
             waiting = [leaf for leaf in leaves if tree.status[leaf] == PENDING]
-            if rule.n_drawn == len(features):
-                histograms = self._histograms(leaves, waiting, rule, features, seed)
-                draws = [int(cut_draws(seed, tree.node[leaf], rule.random)) for leaf in waiting]
+            if search.n_drawn == len(search.features):
+                histograms = self._histograms(leaves, waiting, search)
+                draws = [int(cut_draws(search.seed, tree.node[leaf], search.random)) for leaf in waiting]
                 found = [
-                    self._best(*histograms[leaf], tree.total[leaf], factor, target, rule, own)
+                    self._best(search, *histograms[leaf], tree.total[leaf], own)
                     for leaf, own in zip(waiting, draws, strict=True)
                 ]
             else:
-                found = self._searched(waiting, target, rule, features, seed, factor, order)
+                found = self._searched(waiting, search, binned, order)
             for leaf, (best, which, where) in zip(waiting, found, strict=True):
-                tree.drop[leaf] = best - merit(tree.total[leaf], factor, target.ridge, target.gain)
+                tree.drop[leaf] = best - merit(tree.total[leaf], search.factor, search.ridge, search.gain)
                 tree.best_feature[leaf], tree.best_bin[leaf] = which, where
                 tree.status[leaf] = EVALUATED if which >= 0 else CLOSED
         self._kept.clear()
         return self._as_grown(tree)
 
-    def _least_mass(self, rule: GrowthRule, target: Target, order: Int32Array) -> float:
-        """That a node of these rows has which is split."""
-        return least_mass(rule, target, self._columns[order].sum(axis=0)) if rule.min_share else 0.0
+    def _binned(self) -> BinnedRows:
+        return BinnedRows(self._bins, self.rows.n_bins, self._lists, self.rows.leaf)
 
-    def _grow_stored(
-        self,
-        tree: GrowthState,
-        target: Target,
-        rule: GrowthRule,
-        features: IntArray,
-        seed: int,
-        factor: FloatArray,
-        order: Int32Array,
-    ) -> GrownTree:
-        """On the stored entries of sparse features."""
-        if len(self._side) < len(self._member):
-            self._side = np.zeros(len(self._member), dtype=np.uint8)
-        entries, least = self._row_entries(rule, features), self._least_mass(rule, target, order)
-        grow_stored(
-            tree,
-            self._stored,
-            entries,
-            self._columns,
-            features,
-            rule.n_drawn,
-            rule.random,
-            seed,
-            factor,
-            target.ridge,
-            target.gain,
-            rule.min_leaf,
-            least,
-            rule.max_depth,
-            self._member,
-            order,
-            self._spare,
-            self._side,
-        )
-        return self._as_grown(tree)
-
-    def _row_entries(self, rule: GrowthRule, features: IntArray) -> RowEntries:
-        """The round's features row after row, where nodes look at all of them."""
+    def _row_entries(self, search: Search) -> RowEntries:
+        """Return the round's features row after row, where nodes look at all of them."""
         rows, stored, width = self.rows, self._stored, self._columns.shape[1]
-        offsets, everything = np.zeros(len(self._member) + 1, dtype=np.int64), rule.n_drawn == len(features)
+        features, offsets = search.features, np.zeros(len(self._member) + 1, dtype=np.int64)
+        everything = search.n_drawn == len(features)
         if everything:
             count_entries(stored, features, self._member, offsets)
         first = np.concatenate([[0], np.cumsum(rows.n_bins[features] if everything else features[:0])])
@@ -403,7 +384,7 @@ class Growth:
         return RowEntries(offsets, feature, slot, first, sums, stamp)
 
     def _as_grown(self, tree: GrowthState) -> GrownTree:
-        """A copy of what is in use of it; `start` and `end` are its leaves."""
+        """Return a copy of what is in use of it; `start` and `end` are its leaves."""
         n_leaves, n_nodes, deepest = tree.sizes.tolist()
         self.start, self.end, node = tree.start[:n_leaves], tree.end[:n_leaves], tree.node[:n_leaves].copy()
         feature, bins, left, gain = (
@@ -411,70 +392,51 @@ class Growth:
         )
         return GrownTree(feature, bins, left, gain, node, deepest)
 
-    def _large(self, rule: GrowthRule, features: IntArray, n_rows: int) -> int:
+    def _large(self, search: Search, n_rows: int) -> int:
         """Leaves of more rows than this are evaluated apart, where a parent less a sibling or free threads pay for it.
 
         The splits are the same.
         """
         limits = self.rows.limits
-        if rule.n_drawn == len(features):
+        if search.n_drawn == len(search.features):
             return limits.large_leaf
-        sums = GROWN_SUMS * rule.n_drawn * self._columns.shape[1]
+        sums = GROWN_SUMS * search.n_drawn * self._columns.shape[1]
         return limits.inline_work // 2 // sums if self.rows.workers.n_free > 1 else n_rows  # a sibling comes with it
 
     def _searched(
-        self,
-        leaves: list[int],
-        target: Target,
-        rule: GrowthRule,
-        features: IntArray,
-        seed: int,
-        factor: FloatArray,
-        order: Int32Array,
+        self, leaves: list[int], search: Search, binned: BinnedRows, order: Int32Array
     ) -> list[tuple[float, int, int]]:
-        """Best split of each of these leaves over the features that it draws: merit, feature, bin.
+        """Find the best split of each of these leaves over the features that it draws: merit, feature, bin.
 
         Threads share the features of all of them at once, in ranges as large as leaves enough for each to do.
         """
-        rows, tree = self.rows, self._tree
+        rows, tree, n_drawn = self.rows, self._tree, search.n_drawn
         assert tree is not None
         columns, work, given = self._columns, [], []
         for leaf in leaves:
             start, end = int(tree.start[leaf]), int(tree.end[leaf])
-            drawn, gathered = np.empty(len(features), dtype=np.int64), empty((end - start, columns.shape[1]), FIXED)
-            draw_features(features, rule.n_drawn, seed, tree.node[leaf], drawn)
+            gathered = empty((end - start, columns.shape[1]), FIXED)
             gather(columns, order, start, end, gathered)
-            whole = merit(tree.total[leaf], factor, target.ridge, target.gain)
-            given.append((leaf, start, end, read_only(drawn[: rule.n_drawn]), gathered, whole))
-            work.append(GROWN_SUMS * gathered.size * rule.n_drawn)
+            whole = merit(tree.total[leaf], search.factor, search.ridge, search.gain)
+            drawn = drawn_features(search, tree.node[leaf])
+            given.append((leaf, start, end, drawn, gathered, whole))
+            work.append(GROWN_SUMS * gathered.size * n_drawn)
         share = max(1, rows.limits.inline_work // 2, sum(work) // (SHARES_OF_THREAD * rows.workers.n))
         ranges = []
         for number, sums in enumerate(work):
-            parts = min(rule.n_drawn, max(1, round(sums / share)))
-            bounds = [rule.n_drawn * part // parts for part in range(parts + 1)]
+            parts = min(n_drawn, max(1, round(sums / share)))
+            bounds = [n_drawn * part // parts for part in range(parts + 1)]
             ranges += [(number, first, last) for first, last in itertools.pairwise(bounds)]
 
         def evaluate(number: int, first: int, last: int, least: float) -> tuple[float, float, int, int]:
             leaf, start, end, drawn, gathered, _ = given[number]
-            found: tuple[float, float, int, int] = evaluate_some(
-                self._bins,
+            some, total, draws = (
                 drawn[first:last],
-                rows.n_bins,
-                columns,
-                order,
-                start,
-                end,
                 tree.total[leaf],
-                factor,
-                target.ridge,
-                target.gain,
-                rule.min_leaf,
-                self._lists,
-                rows.leaf,
-                leaf,
-                gathered,
-                least,
-                int(cut_draws(seed, tree.node[leaf], rule.random)),
+                int(cut_draws(search.seed, tree.node[leaf], search.random)),
+            )
+            found: tuple[float, float, int, int] = evaluate_some(
+                binned, some, columns, order, start, end, total, search, leaf, gathered, least, draws
             )
             return found
 
@@ -484,24 +446,22 @@ class Growth:
             best[number] = following(best[number], split, partial(evaluate, number, first, last))
         return best
 
-    def _grow_with_others(
-        self, target: Target, rule: GrowthRule, features: IntArray, seed: int, factor: FloatArray, order: Int32Array
-    ) -> GrownTree:
-        """On the rows of all pieces: the sums of every node are exchanged, and each piece divides its own rows."""
+    def _grow_with_others(self, search: Search, rule: GrowthRule, order: Int32Array) -> GrownTree:
+        """Grow on the rows of all pieces: the sums of every node are exchanged, and each piece divides its own rows."""
         rows, lists = self.rows, len(self._lists[2]) > 0
         start, end, here = [0], [len(order)], [self._columns[order].sum(axis=0)]
-        tree = BestFirstTree(target, rule, factor, rows.exchange.added(here[0]))
-        large = rows.limits.large_leaf if rule.n_drawn == len(features) else tree.count(0)  # as `_grow_here` does
+        tree = BestFirstTree(search, rule, rows.exchange.added(here[0]))
+        everything = search.n_drawn == len(search.features)
+        large = rows.limits.large_leaf if everything else tree.count(0)  # as `_grow_here` does
         leaves = [0]
         while True:
             for leaf in [leaf for leaf in leaves if tree.grows(leaf)]:
-                drawn = read_only(tree.drawn(leaf, features, seed))
+                node, total = tree.leaves[leaf].node, tree.leaves[leaf].total
+                drawn = drawn_features(search, node)
                 histograms = rows.exchange.added(self._by_rows(drawn, leaf, start[leaf], end[leaf], here[leaf]))
                 width = None if tree.count(leaf) > large else len(drawn)
-                best = self._best(
-                    drawn, histograms, tree.leaves[leaf].total, factor, target, rule, tree.draws(leaf, seed), width
-                )
-                tree.judge(leaf, *best)
+                draws = int(cut_draws(search.seed, node, search.random))
+                tree.judge(leaf, *self._best(search, drawn, histograms, total, draws, width))
             split = tree.next_split()
             if split < 0:
                 break
@@ -516,12 +476,12 @@ class Growth:
         return tree.grown()
 
     def _histograms(
-        self, leaves: list[int], waiting: list[int], rule: GrowthRule, features: IntArray, seed: int
+        self, leaves: list[int], waiting: list[int], search: Search
     ) -> dict[int, tuple[IntArray, np.ndarray]]:
-        """Features and histograms (f, MAX_BINS, C) of the leaves that wait; kept where their children may subtract."""
+        """Make features and histograms (f, MAX_BINS, C) of the leaves that wait; kept for their children's."""
+        features = search.features
         assert self._tree is not None
         found, (start, end, node) = {}, (self._tree.start, self._tree.end, self._tree.node)
-        everything = rule.n_drawn == len(features)
         parent = self._kept.pop(leaves[0], None)
         if parent is not None and len(leaves) == 2:
             smaller, larger = sorted(leaves, key=lambda leaf: (end[leaf] - start[leaf], leaf))
@@ -530,12 +490,10 @@ class Growth:
             found = {smaller: (features, own), larger: (features, parent)}
         else:
             for leaf in waiting:
-                drawn = np.empty(len(features), dtype=np.int64)
-                draw_features(features, rule.n_drawn, seed, node[leaf], drawn)
-                drawn = read_only(drawn[: rule.n_drawn])
+                drawn = drawn_features(search, node[leaf])
                 found[leaf] = (drawn, self._of_leaf(drawn, leaf))
         limits = self.rows.limits
-        for leaf in waiting if everything else ():
+        for leaf in waiting:
             large, histograms = end[leaf] - start[leaf] > limits.large_leaf, found[leaf][1]
             if large and histograms.nbytes * (len(self._kept) + 1) <= limits.kept_bytes:
                 self._kept[leaf] = histograms
@@ -550,13 +508,13 @@ class Growth:
         return last - int(above.sum())
 
     def _of_leaf(self, features: IntArray, leaf: int) -> np.ndarray:
-        """Histograms of a leaf of the tree that the kernel grows."""
+        """Return histograms of a leaf of the tree that the kernel grows."""
         tree = self._tree
         assert tree is not None
         return self._by_rows(features, leaf, int(tree.start[leaf]), int(tree.end[leaf]), tree.total[leaf])
 
     def _by_rows(self, features: IntArray, leaf: int, start: int, end: int, total: IntArray) -> np.ndarray:
-        """Histograms of a leaf from its rows, which are order[start:end] and add up to `total`."""
+        """Return histograms of a leaf from its rows, which are order[start:end] and add up to `total`."""
         gathered = np.empty((end - start, self._columns.shape[1]), dtype=FIXED)
         gather(self._columns, self.order, start, end, gathered)
         out = np.empty((len(features), MAX_BINS, gathered.shape[1]), dtype=FIXED)
@@ -572,52 +530,31 @@ class Growth:
                 ),
             )
             return out
+        binned = self._binned()
         self._over_features(
             len(features),
             gathered.size * len(features),
             lambda a, b: node_histograms(
-                self._bins,
-                features[a:b],
-                self._columns,
-                self.order,
-                start,
-                end,
-                total,
-                self._lists,
-                self.rows.leaf,
-                leaf,
-                gathered,
-                out[a:b],
+                binned, features[a:b], self._columns, self.order, start, end, total, leaf, gathered, out[a:b]
             ),
         )
         return out
 
     def _best(
         self,
+        search: Search,
         features: IntArray,
         histograms: np.ndarray,
         total: IntArray,
-        factor: FloatArray,
-        target: Target,
-        rule: GrowthRule,
         draws: int = 0,
         width: int | None = None,
     ) -> tuple[float, int, int]:
-        """Best split over the features: merit, feature, bin; ties to the lowest feature. `width` features at a time."""
+        """Find the best split over the features, `width` at a time: merit, feature, bin; ties to the lowest feature."""
+        n_bins = self.rows.n_bins
         found: list[tuple[float, int, int]] = self._over_features(
             len(features),
             histograms.size,
-            lambda a, b: evaluate_histograms(
-                histograms[a:b],
-                features[a:b],
-                self.rows.n_bins,
-                total,
-                factor,
-                target.ridge,
-                target.gain,
-                rule.min_leaf,
-                draws,
-            ),
+            lambda a, b: evaluate_histograms(histograms[a:b], features[a:b], n_bins, total, search, draws),
             width,
         )
         best = found[0]
@@ -664,7 +601,7 @@ class Growth:
         )
 
     def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
-        """Edge and mass summed over the rows of each leaf, (L, D) each."""
+        """Return edge and mass summed over the rows of each leaf, (L, D) each."""
         rows, n_leaves = self.rows, len(self.start)
         inline = LEAF_SUMS * rows.n_samples * rows.n_outputs < rows.limits.inline_work
         parts = 1 if inline or rows.workers.n_free == 1 else min(n_leaves, SHARES_OF_THREAD * rows.workers.n)
@@ -692,3 +629,272 @@ class Growth:
         rows.workers.map(add, itertools.pairwise(bounds.tolist()))
         edge, mass = rows.exchange.added(sums)
         return edge, mass
+
+
+# -- From sums over nodes alone ----------------------------------------------------------------------------------------
+@dataclass
+class Leaf:
+    """A leaf of a growing tree."""
+
+    node: int
+    depth: int
+    total: IntArray  # (C,) sums of the columns over its rows
+    drop: float = 0.0  # of its best split
+    feature: int = -1  # of that; -1 where it is not split
+    bin: int = -1
+
+
+class BestFirstTree:
+    """Best leaf first, the first of equals, as far as the rule allows.
+
+    Parameters
+    ----------
+    search : Search
+    rule : GrowthRule
+    total : ndarray of shape (C,)
+        Of all rows.
+    """
+
+    def __init__(self, search: Search, rule: GrowthRule, total: IntArray) -> None:
+        self._search, self._rule = search, rule
+        self._least = rule.least_mass(total, search.gain)
+        self.leaves = [Leaf(0, 0, total)]
+        self._feature, self._bin, self._left, self._gain = [0], [LEAF_BIN], [0], [0.0]
+
+    def count(self, leaf: int) -> int:
+        """Return rows of a leaf."""
+        return int(count_of(self.leaves[leaf].total, self._search.gain))
+
+    def grows(self, leaf: int) -> bool:
+        """Return whether the rule lets a leaf be split."""
+        rule = self._rule
+        enough = is_large(self.leaves[leaf].total, self._search.gain, rule.min_leaf, self._least)
+        return enough and self.leaves[leaf].depth < rule.max_depth and len(self.leaves) < rule.max_leaves
+
+    def judge(self, leaf: int, best: float, feature: int, bin_: int) -> None:
+        """Take down the best split of a leaf, of which `best` is the merit of both sides."""
+        found = self.leaves[leaf]
+        found.drop = best - merit(found.total, self._search.factor, self._search.ridge, self._search.gain)
+        found.feature, found.bin = feature, bin_
+
+    def next_split(self) -> int:
+        """Return the leaf to split; -1 if there is none, or the tree has its leaves."""
+        best = -1
+        for number, leaf in enumerate(self.leaves):
+            if leaf.feature >= 0 and (best < 0 or leaf.drop > self.leaves[best].drop * (1.0 + GROWTH_TIE)):
+                best = number
+        return -1 if len(self.leaves) == self._rule.max_leaves else best
+
+    def split(self, leaf: int, below: IntArray) -> list[int]:
+        """Split a leaf: it keeps the rows below the threshold, whose sums are `below`; returns it and the new leaf."""
+        parent, first = self.leaves[leaf], len(self._feature)
+        self._feature[parent.node], self._bin[parent.node] = parent.feature, parent.bin
+        self._left[parent.node], self._gain[parent.node] = first, parent.drop
+        self._feature += [0, 0]
+        self._bin += [LEAF_BIN, LEAF_BIN]
+        self._left += [first, first + 1]
+        self._gain += [0.0, 0.0]
+        self.leaves[leaf] = Leaf(first, parent.depth + 1, below)
+        self.leaves.append(Leaf(first + 1, parent.depth + 1, parent.total - below))
+        return [leaf, len(self.leaves) - 1]
+
+    def grown(self) -> GrownTree:
+        """Return the tree as it is."""
+        feature, bins, left = (np.array(column, dtype=np.int32) for column in (self._feature, self._bin, self._left))
+        node = np.array([leaf.node for leaf in self.leaves])
+        return GrownTree(feature, bins, left, np.array(self._gain), node, max(leaf.depth for leaf in self.leaves))
+
+
+# -- Pairs of classes --------------------------------------------------------------------------------------------------
+class PairGrowth(Growth):
+    """Growth on the columns of the node's own pair, filled again for every node; sums are exchanged node by node."""
+
+    def __init__(self, rows: RowColumns) -> None:
+        super().__init__(rows)
+        self._columns = empty((rows.n_samples, 3), FIXED)
+        self.pairs, self.totals, self.units = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 3)), np.ones(3)
+
+    def grow_pairs(self, rule: GrowthRule, ridge: float, features: IntArray, log_scale: float) -> GrownTree:
+        """A tree on the rows in the bag; `order`, `start` and `end` hold its leaves, `pairs` and `totals` theirs."""
+        rows, rule, features = self.rows, rule.within(self.rows.n_trained), read_only(features)
+        in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
+        self.order[: len(in_bag)], self._bins, self._lists = in_bag, rows.X_binned, self._no_lists
+        order, scale = self.order[: len(in_bag)], math.exp(-log_scale)
+        tops = np.array([2.0 * float(rows.top_edge.max()), 4.0 * rows.top_weight * scale])
+        factors = rows.fixed_factor(tops)
+        self.units = divide(1.0, np.append(factors, 1.0))
+        search = rule.search(Target(NEWTON, np.array([ridge])), features, 0, self.units)
+        start, end = [0], [len(order)]
+        pair, total = self._look(order, 0, len(order), ridge, factors, scale)
+        tree, pairs = BestFirstTree(search, rule, total), [pair]
+        leaves = [0]
+        while True:
+            for leaf in [leaf for leaf in leaves if tree.grows(leaf)]:
+                total, here = tree.leaves[leaf].total, self._columns[order[start[leaf] : end[leaf]]].sum(axis=0)
+                histograms = rows.exchange.added(self._by_rows(features, leaf, start[leaf], end[leaf], here))
+                tree.judge(leaf, *self._best(search, features, histograms, total))
+            split = tree.next_split()
+            if split < 0:
+                break
+            last, middle = end[split], self._divide(order, start[split], end[split], tree.leaves[split])
+            leaves = tree.split(split, np.zeros(3, dtype=FIXED))
+            start, end, end[split] = [*start, middle], [*end, last], middle
+            pairs.append(pairs[split])
+            for leaf in leaves:  # either side looks at a pair of its own
+                pairs[leaf], tree.leaves[leaf].total = self._look(order, start[leaf], end[leaf], ridge, factors, scale)
+        self.start, self.end = np.array(start), np.array(end)
+        self.pairs, self.totals = np.array(pairs), np.array([leaf.total for leaf in tree.leaves])
+        grown = tree.grown()
+        self._number(grown, order)
+        return grown
+
+    def paired_leaves(self) -> PairedLeaves:
+        """Return the pair of each leaf of the grown tree, and its sums."""
+        sums = self.totals * self.units
+        return PairedLeaves(self.pairs, sums[:, 0], sums[:, 1])
+
+    def _look(
+        self, order: Int32Array, start: int, end: int, ridge: float, factors: FloatArray, scale: float
+    ) -> tuple[tuple[int, int], IntArray]:
+        """Return the pair of a node, whose columns it fills, and their sums over the rows of all pieces.
+
+        r has the largest edge; s is then the class of the largest fall of a Newton step along e_r - e_s.
+        """
+        rows, costs = self.rows, self.rows.costs
+        edge_factor, mass_factor = rows.fixed_factor(rows.top_edge), rows.fixed_factor(rows.top_mass)
+        sums = rows.exchange.added(node_sums(rows.edge, rows.mass, edge_factor, mass_factor, order, start, end))
+        edge, mass = divide(sums[0], edge_factor), divide(sums[1], mass_factor)
+        little = TIE * float(mass.sum())  # in balanced classes all edges are 0 but for rounding
+        r = int(np.flatnonzero(edge >= edge.max() - little)[0])
+        factor = fixed_factor(np.array([rows.top_weight * scale]), rows.sum_bits)
+        own = product_sums(rows.edge, costs.label, costs.weight, scale, r, float(factor[0]), order, start, end)
+        products = divide(rows.exchange.added(own), factor[0])
+        room = mass[r] + mass + 2.0 * products + ridge
+        apart = np.abs(edge[r] - edge)
+        apart[apart <= little] = 0.0
+        falls = np.divide(apart**2, room, out=np.zeros_like(room), where=room > 0.0)
+        falls[r] = -1.0
+        s = int(np.flatnonzero(falls >= falls.max() * (1.0 - TIE))[0])
+        here = pair_columns(
+            rows.edge, rows.mass, costs.label, costs.weight, scale, r, s, factors, order, start, end, self._columns
+        )
+        return (r, s), rows.exchange.added(here)
+
+
+# -- Rows that are drawn for the search of splits ----------------------------------------------------------------------
+MOST_DRAWN = 1 / 8  # of the rows, for a search
+SEARCHED = 1 << 19  # ..., or rows times features looked at: up to then it takes no longer than the rest of a round
+MOST_TIMES = 16  # the least number: rows that are sent to one piece do not grow with all there are
+HASH_SUMS = 8.0  # elementary sums that a row's random number takes
+
+
+class SentRows(NamedTuple):
+    """What a piece sends of the rows that it has drawn, m of them, in F features."""
+
+    sketch: FloatArray  # (m, q + 1), each row over the probability with which it came
+    bins: np.ndarray  # (F, m), or (d, m) if nobody else is there; or (E,) of the entries of sparse features,
+    counts: IntArray  # (F,) how many entries each feature has,
+    rows: Int32Array  # (E,) and their rows, of the m
+
+
+def most_drawn(n_rows: int, rule: GrowthRule) -> int:
+    """Return rows that are drawn from so many at most, however alike their gradients are."""
+    assert rule.n_rows is not None
+    return min(max(int(n_rows * MOST_DRAWN), SEARCHED // rule.n_drawn), MOST_TIMES * rule.n_rows)
+
+
+def draw(
+    rows: RowColumns, target: Target, least: int, most: int, seed: int, size: FloatArray
+) -> tuple[Int32Array, FloatArray]:
+    """Draw rows of the bag: those of this piece, ascending, and their sketch over the probabilities.
+
+    A row's size s is the length of its edges in the sketch, |r edge|. It is drawn with probability
+    p = min(1, (s + floor) / level), apart from all others, by a hash of the seed and its number. The level makes the
+    expected number that of `size_level`: every piece finds the same from one histogram of all sizes.
+
+    Parameters
+    ----------
+    rows : RowColumns
+    target : Target
+        With directions.
+    least, most : int
+        Rows to be drawn in all pieces: the expected number. The least is below the number of rows in the bag.
+    seed : int
+    size : ndarray of shape (n,)
+        Is filled with the sizes.
+    """
+    directions, n_outputs, in_bag = target.directions, rows.n_outputs, rows.in_bag
+    assert directions is not None
+    tops = (np.abs(directions) * rows.top_edge).sum(axis=1)
+    top = np.sqrt((tops**2).sum())  # no size is above it but by rounding, and all pieces know it
+    lowest = int(np.float64(top).view(np.int64) >> SIZE_SHIFT) - (SIZE_BINS - 1)
+    factor = float(fixed_factor(np.array(top), rows.sum_bits))
+    found = rows.over_blocks(
+        lambda a, b: count_sizes(rows.edge, directions, in_bag, lowest, factor, a, b, size), 2.0 * len(directions)
+    )
+    floor, level = size_level(rows.added(found), factor, least, most)
+    begins, number = rows.place.numbered
+    drawn = empty((rows.n_samples,), np.int32)  # of which few are touched
+
+    def draw_block(start: int, stop: int) -> Int32Array:
+        m = draw_rows(size, in_bag, floor, level, seed, begins, number, start, stop, drawn)
+        return drawn[start : start + m]
+
+    chosen = np.concatenate(rows.over_blocks(draw_block, HASH_SUMS / n_outputs))
+    m, sketch = len(chosen), np.empty((len(chosen), len(directions) + 1))
+
+    def project(block: tuple[int, int]) -> None:
+        of = rows.edge, rows.mass, directions, target.weight
+        project_drawn(*of, size, floor, level, chosen, *block, sketch)
+
+    alone = m * n_outputs * sketch.shape[1] * ADDED_SUMS < rows.limits.inline_work
+    parts = 1 if alone else rows.workers.n
+    rows.workers.map(project, [(m * part // parts, m * (part + 1) // parts) for part in range(parts)])
+    return chosen, sketch
+
+
+def sent(
+    rows: RowColumns, features: IntArray, drawn: Int32Array, bins: np.ndarray | None, sketch: FloatArray
+) -> SentRows:
+    """Return what a piece sends: bins of the features, from their array (d, m) or from stored entries."""
+    if rows.sparse is None:
+        assert bins is not None
+        none = np.empty(0, dtype=np.int32)
+        return SentRows(sketch, bins if rows.is_alone else bins[features], none.astype(np.int64), none)
+    features = np.sort(features)
+    stored, place, counts = rows.sparse.stored, rows.leaf, np.empty(len(features), dtype=np.int64)
+    place[:] = -1
+    place[drawn] = np.arange(len(drawn), dtype=LEAF)
+    count_drawn(stored, features, place, counts)
+    entries = int(counts.sum())
+    of_row, bins = np.empty(entries, dtype=np.int32), np.empty(entries, dtype=BIN)
+    pack_drawn(stored, features, place, of_row, bins)
+    return SentRows(sketch, bins, counts, of_row)
+
+
+def drawn_together(
+    rows: RowColumns, features: IntArray, messages: Sequence[SentRows]
+) -> tuple[Binned, Entries | None, FloatArray]:
+    """Bins of the drawn rows of all pieces (d, m), or stored entries; and their sketch. Their order does not matter."""
+    if rows.is_alone:
+        sketch, bins, counts, of_row = messages[0]
+    else:
+        sketch = np.concatenate([message.sketch for message in messages])
+        bins = np.concatenate([message.bins for message in messages], axis=-1)
+        counts = np.sum([message.counts for message in messages], axis=0)
+        first = np.cumsum([0, *(len(message.sketch) for message in messages)])
+        of_row = np.concatenate([m.rows + before for m, before in zip(messages, first[:-1], strict=True)])
+    if rows.sparse is None:
+        if not rows.is_alone:
+            some, bins = bins, np.empty((rows.n_features, len(sketch)), dtype=BIN)
+            bins[features] = some
+        return read_only(bins), None, sketch
+    if not rows.is_alone:
+        feature = np.concatenate([np.repeat(np.arange(len(counts)), message.counts) for message in messages])
+        order = np.argsort(feature, kind="stable")
+        of_row, bins = of_row[order], bins[order]
+    offsets = np.zeros(rows.n_features + 1, dtype=np.int64)
+    offsets[np.sort(features) + 1] = counts
+    stored = rows.sparse.stored
+    entries = Entries(stored.default, np.cumsum(offsets), of_row.astype(np.int32), bins)
+    return rows.X_binned, Entries(*map(read_only, entries)), sketch

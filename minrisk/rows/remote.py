@@ -1,21 +1,265 @@
-"""Who asks pieces of rows elsewhere, and stands for all of them."""
+"""Rows on other machines: pieces that are asked by a log of calls, whatever carries it.
+
+The caller, the *driver*, has a piece of its own without rows. It takes part in every exchange (`minrisk.rows.exchange`)
+and so computes each answer itself, as all pieces do. Hence one exchange is a map over the other pieces and a reduction,
+and nothing else travels: a piece is sent what has been called and exchanged since the last time (`log`), goes on to the
+next exchange, and answers with what it has to give (`replica`). What a piece answers depends on its rows and the log
+alone, so whoever loses a piece builds another one from both. `driver` keeps the log and stands for all pieces; an
+`Engine` (`minrisk.rows.dask` is one) maps and reduces.
+"""
 
 from __future__ import annotations
 
 import copy
 import itertools
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from inspect import getattr_static, isfunction
-from threading import RLock
+from queue import SimpleQueue
+from threading import Lock, RLock, Thread
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from minrisk._workers import Workers
-from minrisk.rows.remote.log import Behind, Call, Contribution, Forget, Handle, Item, Reply
-from minrisk.rows.remote.replica import Shard, Threads, answer
+from minrisk._workers import Workers, one_blas_thread
+from minrisk.rows.exchange import Place
 
+
+class Handle(NamedTuple):
+    """Stands for an object that every piece has for itself, in a call."""
+
+    call: int  # number of the call that made it
+    part: int = -1  # of a tuple that the call returned; -1: all of what it returned
+
+
+class Call(NamedTuple):
+    """A question to an object of each piece; what it returns goes by its number."""
+
+    number: int
+    of: Handle | None  # whose method it is; None: `name` is a callable of the rows as they were given, and of a `Place`
+    name: Any
+    arguments: tuple[Any, ...] = ()
+    options: dict[str, Any] = {}  # noqa: RUF012 (never changed)
+    reads: bool = False  # an attribute
+
+
+class Reply(NamedTuple):
+    """What an exchange has given to all pieces, or what they are told without one."""
+
+    value: Any
+    asked: bool = True  # by an exchange
+
+
+class Forget(NamedTuple):
+    """What these calls have made is not asked for any more."""
+
+    calls: tuple[int, ...]
+
+
+Item = Call | Reply | Forget
+
+
+class Contribution(NamedTuple):
+    """What a piece brings to an exchange."""
+
+    kind: str  # method of `minrisk.rows.exchange.Exchange`
+    own: Any
+
+
+class Behind(NamedTuple):
+    """A piece cannot go on from where it is asked to: it knows the log up to these positions, by the piece's number."""
+
+    known: dict[int, int]
+
+
+# -- Pieces ------------------------------------------------------------------------------------------------------------
+class Threads(NamedTuple):
+    """Stands for the driver's workers in a call: each piece has its own."""
+
+
+class _NobodyAsks(Exception):
+    """Nobody asks any more."""
+
+
+class _Failure(NamedTuple):
+    error: BaseException
+
+
+class _Inbox:
+    """Items in their order, for the thread that works them off; and what it has to say."""
+
+    def __init__(self) -> None:
+        self.items: SimpleQueue[Item | None] = SimpleQueue()
+        self.said: SimpleQueue[Contribution | _Failure] = SimpleQueue()
+
+    def next(self) -> Item:
+        """Return the next item, waited for."""
+        item = self.items.get()
+        if item is None:
+            raise _NobodyAsks
+        return item
+
+    def given(self) -> Any:
+        """Return what the exchange at hand has given."""
+        item = self.next()
+        if not isinstance(item, Reply):
+            raise RuntimeError(f"a piece of rows waits for an exchange, and is asked {item!r}: the calls differ.")
+        return item.value
+
+
+class ReplicaExchange:
+    """The exchange of a piece elsewhere: it waits until the log goes on."""
+
+    def __init__(self, inbox: _Inbox) -> None:
+        self._inbox = inbox
+
+    def _asked(self, kind: str, own: Any) -> Any:
+        self._inbox.said.put(Contribution(kind, own))
+        return self._inbox.given()
+
+    def largest(self, own: Any) -> Any:
+        """Return elementwise maximum."""
+        return self._asked("largest", own)
+
+    def added(self, own: Any) -> Any:
+        """Sum."""
+        return self._asked("added", own)
+
+    def gathered(self, own: Any) -> Any:
+        """Return the pieces' arrays one after another."""
+        return self._asked("gathered", own)
+
+    def collected(self, own: Any) -> Any:
+        """None: they are with the driver."""
+        return self._asked("collected", [own])
+
+    def told(self, value: Any) -> Any:
+        """Return what the driver tells."""
+        return self._inbox.given()
+
+
+class Shard:
+    """Rows at one place, and the piece that is made of them.
+
+    The piece is a cache, which the log builds again where it is lost.
+
+    Parameters
+    ----------
+    rows : object
+        As they were given, with a `place` (of an exchange that is replaced).
+    number : int
+        Of the shard.
+    n_threads : int
+    """
+
+    def __init__(self, rows: Any, number: int, n_threads: int = 1) -> None:
+        self.rows, self.number, self.n_threads = rows, number, n_threads
+        self._one = Lock()
+        self._begin()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Shard, (self.rows, self.number, self.n_threads)
+
+    def __sizeof__(self) -> int:
+        return int(self.rows.nbytes)
+
+    def _begin(self) -> None:
+        """Know nothing of the log."""
+        self.known = 0  # items of the log
+        self._last: Contribution | None = None
+        self._inbox, self._runs = _Inbox(), False
+
+    def step(self, first: int, items: Sequence[Item]) -> Contribution | Behind:
+        """Go on with the items of the log from `first` on, to the next exchange.
+
+        Asked twice the same, it answers the same. An error of what is called is raised.
+        """
+        with self._one:
+            if first == 0 and self.known > len(items):
+                self._close()
+                self._begin()
+            if first + len(items) == self.known and self._last is not None:
+                return self._last
+            if not first <= self.known < first + len(items):
+                if self.known > first + len(items):  # another driver's, or older than what is kept
+                    self._close()
+                    self._begin()
+                return Behind({self.number: self.known})
+            # Copies can be written to, which what has come from a network cannot, and are no other piece's: pieces of
+            # one process may be given the same objects.
+            new = deepcopy(items[self.known - first :])
+            for item in new:
+                self._inbox.items.put(item)
+            exchanges = sum(isinstance(item, Reply) and item.asked for item in new)  # that are answered before the next
+            if not self._runs:
+                self._start()
+                exchanges += 1
+            for _ in range(exchanges):
+                said = self._inbox.said.get()
+                if isinstance(said, _Failure):
+                    self._begin()
+                    raise said.error
+                self._last = said
+            self.known = first + len(items)
+            assert self._last is not None
+            return self._last
+
+    def _start(self) -> None:
+        """Return the thread knows the rows and its inbox, and ends when this is gone."""
+        Thread(target=_work_off, args=(self.rows, self._inbox, self.n_threads), daemon=True).start()
+        self._runs = True
+        weakref.finalize(self, self._inbox.items.put, None)
+
+    def _close(self) -> None:
+        self._inbox.items.put(None)
+
+
+def _work_off(rows: Any, inbox: _Inbox, n_threads: int) -> None:
+    """Answer calls until nobody asks."""
+    objects: dict[int, Any] = {}
+    place = rows.place._replace(exchange=ReplicaExchange(inbox))
+    try:
+        with one_blas_thread(), Workers(n_threads) as workers, np.errstate(all="ignore"):
+            while True:
+                item = inbox.next()
+                if isinstance(item, Call):
+                    objects[item.number] = answer(item, rows, place, objects, workers)
+                elif isinstance(item, Forget):
+                    for number in item.calls:
+                        del objects[number]
+                else:
+                    raise RuntimeError(f"a piece of rows is given what no exchange has asked for: {item!r}.")
+    except _NobodyAsks:
+        pass
+    except BaseException as error:
+        inbox.said.put(_Failure(error))
+
+
+def answer(call: Call, rows: Any, place: Place, objects: dict[int, Any], workers: Workers) -> Any:
+    """Return what an object of this piece answers."""
+
+    def own(value: Any) -> Any:
+        """Return the own of the piece, in the place of what stands for it."""
+        if isinstance(value, Handle):
+            made = objects[value.call]
+            return made if value.part < 0 else made[value.part]
+        if isinstance(value, Threads):
+            return workers
+        if type(value) in (list, tuple):
+            return type(value)(own(one) for one in value)
+        return value
+
+    arguments, options = own(call.arguments), {name: own(value) for name, value in call.options.items()}
+    if call.of is None:
+        return call.name(rows, place, *arguments, **options)
+    target = own(call.of)
+    found = getattr(target, call.name)
+    return found if call.reads else found(*arguments, **options)
+
+
+# -- The driver --------------------------------------------------------------------------------------------------------
 HOLD_ROWS = ("minrisk.rows.", "minrisk.ensemble.")  # modules whose objects do, named tuples apart
 OPAQUE = frozenset({"draw_bag", "left_out_scores", "dealt"})  # whose arrays are the pieces' own
 OF_ONE_PLACE = frozenset({"whole_rounds"})  # of rows that are all here
@@ -27,7 +271,7 @@ class Engine(Protocol):
     n_shards: int
 
     def map(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Of each shard the future of function(shard, *its arguments)."""
+        """Return the map of each shard the future of function(shard, *its arguments)."""
 
     def reduce(self, function: Callable[[Sequence[Any]], Any], futures: Sequence[Any]) -> Any:
         """function(results) here, where function(parts of them) may come first: it is associative."""
@@ -45,7 +289,7 @@ def stepped(shard: Shard, first: int, items: Sequence[Item]) -> Contribution | B
 
 
 def combined(found: Sequence[Contribution | Behind]) -> Contribution | Behind:
-    """What pieces give together."""
+    """Return what pieces give together."""
     behind = [one for one in found if isinstance(one, Behind)]
     if behind:
         return Behind({number: known for one in behind for number, known in one.known.items()})
@@ -87,7 +331,7 @@ class Constant(NamedTuple):
 
 
 def constant(rows: Any, place: Any, value: Constant) -> Any:
-    """The object of a piece."""
+    """Return the object of a piece."""
     return value.value
 
 
@@ -125,7 +369,7 @@ class Driver:
 
     # -- the exchange of the driver's piece ------------------------------------------------------------------------
     def largest(self, own: np.ndarray) -> np.ndarray:
-        """Elementwise maximum."""
+        """Return elementwise maximum."""
         return self._all_of("largest", own)  # type: ignore[no-any-return]
 
     def added(self, own: np.ndarray) -> np.ndarray:
@@ -133,15 +377,15 @@ class Driver:
         return self._all_of("added", own)  # type: ignore[no-any-return]
 
     def gathered(self, own: np.ndarray) -> np.ndarray:
-        """The pieces' arrays one after another."""
+        """Return the pieces' arrays one after another."""
         return self._all_of("gathered", own)  # type: ignore[no-any-return]
 
     def collected(self, own: Any) -> list[Any]:
-        """The messages of all pieces, here only."""
+        """Return the messages of all pieces, here only."""
         return self._all_of("collected", [own])  # type: ignore[no-any-return]
 
     def told(self, value: Any) -> Any:
-        """What the pieces are told when they go on."""
+        """Return what the pieces are told when they go on."""
         self._log.append(Reply(copy.deepcopy(value), asked=False))
         return value
 
@@ -166,7 +410,7 @@ class Driver:
 
     # -- calls -----------------------------------------------------------------------------------------------------
     def made(self, make: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        """What make(rows, place, ...) makes in each piece."""
+        """Return what make(rows, place, ...) makes in each piece."""
         return self.asked(None, make, arguments, options)
 
     def asked(
@@ -221,13 +465,13 @@ class Driver:
         return copy.deepcopy(value) if copied and isinstance(value, np.ndarray | np.random.Generator) else value
 
     def _known(self, value: Any) -> Handle:
-        """An object that pieces are sent once, so that it is the same one for them, too, whenever it comes."""
+        """Return an object that pieces are sent once, so that it is the same one for them, too, whenever it comes."""
         if id(value) not in self._constants:
             self._constants[id(value)] = value, self.asked(None, constant, (Constant(value),))
         return self._constants[id(value)][1]._handle
 
     def _standing(self, found: Any, handle: Handle, opaque: bool) -> Any:
-        """What users of it see: values are themselves, objects that hold rows are asked everywhere."""
+        """Return what users of it see: values are themselves, objects that hold rows are asked everywhere."""
         if opaque or (type(found).__module__.startswith(HOLD_ROWS) and not isinstance(found, tuple)):
             return Everywhere(self, handle, found)
         if type(found) is tuple and handle.part < 0:
@@ -246,7 +490,7 @@ class Everywhere:
 
     @property
     def n_samples(self) -> int:
-        """Rows of all pieces."""
+        """Return rows of all pieces."""
         return int(self._own.place.n_rows)
 
     def __getattr__(self, name: str) -> Any:
