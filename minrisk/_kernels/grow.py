@@ -471,20 +471,31 @@ def partition(column, b, order, start, end, spare):
 
 
 @part
-def plant(tree, columns, order, search):
-    """All rows of `order` in one leaf, the root."""
-    n = order.shape[0]
+def settle(tree, leaf, search):
+    """Set the status of a new leaf: whether its split is to be looked for."""
+    enough = is_large(tree.total[leaf], search.gain, search.min_leaf, search.min_mass)
+    grows = enough and tree.depth[leaf] < search.max_depth and tree.sizes[0] < tree.start.shape[0]
+    tree.status[leaf] = PENDING if grows else CLOSED
+
+
+@part
+def root(tree, n, search):
+    """Put n rows into one leaf, the root, whose total is known."""
     tree.start[0], tree.end[0], tree.depth[0], tree.node[0] = 0, n, 0, 0
     tree.feature[0], tree.bin[0], tree.left[0], tree.gain[0] = 0, 255, 0, 0.0
     tree.sizes[0], tree.sizes[1], tree.sizes[2] = 1, 1, 0
+    settle(tree, 0, search)
+
+
+@part
+def plant(tree, columns, order, search):
+    """Begin with all rows of `order` in one leaf, the root."""
     for c in range(columns.shape[1]):
         tree.total[0, c] = 0
-    for i in range(n):
+    for i in range(order.shape[0]):
         for c in range(columns.shape[1]):
             tree.total[0, c] += columns[order[i], c]
-    grows = is_large(tree.total[0], search.gain, search.min_leaf, search.min_mass)
-    grows = grows and search.max_depth > 0 and tree.start.shape[0] > 1
-    tree.status[0] = PENDING if grows else CLOSED
+    root(tree, order.shape[0], search)
 
 
 @part
@@ -499,7 +510,7 @@ def next_split(tree):
 
 
 @part
-def branch(tree, split, middle, columns, order):
+def branch(tree, split, middle):
     """Split a leaf whose rows above its threshold begin at `middle`: they are the last leaf's, which is new."""
     parent, first, new = tree.node[split], tree.sizes[1], tree.sizes[0]
     tree.feature[parent], tree.bin[parent] = tree.best_feature[split], tree.best_bin[split]
@@ -512,6 +523,13 @@ def branch(tree, split, middle, columns, order):
     tree.depth[split] += 1
     tree.depth[new] = tree.depth[split]
     tree.sizes[2] = max(tree.sizes[2], tree.depth[split])
+
+
+@part
+def branch_and_sum(tree, split, middle, columns, order):
+    """Split a leaf, and sum the columns over the rows of the smaller side; the other's are what is left."""
+    branch(tree, split, middle)
+    new = tree.sizes[0] - 1
     n_below, n_above = middle - tree.start[split], tree.end[new] - middle
     smaller, larger = (split, new) if n_below <= n_above else (new, split)
     for c in range(columns.shape[1]):
@@ -522,12 +540,30 @@ def branch(tree, split, middle, columns, order):
         tree.total[smaller, c], tree.total[larger, c] = some, whole - some
 
 
-@part
-def settle(tree, leaf, search):
-    """Set the status of a new leaf: whether its split is to be looked for."""
-    enough = is_large(tree.total[leaf], search.gain, search.min_leaf, search.min_mass)
-    grows = enough and tree.depth[leaf] < search.max_depth and tree.sizes[0] < tree.start.shape[0]
-    tree.status[leaf] = PENDING if grows else CLOSED
+# Of trees whose sums are exchanged between pieces of the rows Python asks one step after another.
+@kernel
+def begin(tree, total, n, search):
+    """Begin with n rows, whose sums over all pieces are `total`, in one leaf."""
+    for c in range(total.shape[0]):
+        tree.total[0, c] = total[c]
+    root(tree, n, search)
+
+
+@kernel
+def leaf_to_split(tree):
+    """Return `next_split`."""
+    return next_split(tree)
+
+
+@kernel
+def divide_leaf(tree, split, middle, below, above, search):
+    """Split a leaf, the sums of whose sides over all pieces are known."""
+    branch(tree, split, middle)
+    new = tree.sizes[0] - 1
+    for c in range(below.shape[0]):
+        tree.total[split, c], tree.total[new, c] = below[c], above[c]
+    settle(tree, split, search)
+    settle(tree, new, search)
 
 
 @part
@@ -574,7 +610,7 @@ def grow(tree, binned, columns, search, large, order, spare):
             return -1
         new, column = sizes[0], binned.X_binned[tree.best_feature[split]]
         middle = partition(column, tree.best_bin[split], order, start[split], end[split], spare)
-        branch(tree, split, middle, columns, order)
+        branch_and_sum(tree, split, middle, columns, order)
         if binned.lists[2].shape[0] > 0:
             for i in range(start[new], end[new]):
                 member[order[i]] = new
@@ -777,7 +813,7 @@ def grow_stored(tree, stored, packed, columns, search, member, order, spare, sid
             return
         new, j, b = sizes[0], tree.best_feature[split], tree.best_bin[split]
         middle = divide_entries(stored, j, b, order, start[split], end[split], spare, side)
-        branch(tree, split, middle, columns, order)
+        branch_and_sum(tree, split, middle, columns, order)
         for i in range(start[new], end[new]):
             member[order[i]] = new
         for leaf in (split, new):

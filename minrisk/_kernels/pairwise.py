@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from minrisk._kernels._exponential import exponential, log1p
-from minrisk._kernels._jit import kernel
+from minrisk._kernels._jit import kernel, part
 
 
 @kernel
@@ -35,6 +35,20 @@ def edges_along(edge, vector, start, stop, out):
     return top
 
 
+@part
+def row_loss(c, s, y, w, less, value):
+    """Fill `less` with min(z, 1 / z) and `value` with the terms of a row's loss, which is returned."""
+    own, total = s[y], 0.0
+    for k in range(s.shape[0]):
+        less[k] = exponential(-abs(s[k] - own))
+    for k in range(s.shape[0]):
+        value[k] = w * c[k] * (log1p(less[k]) + (s[k] - own if s[k] > own else 0.0))
+    value[y] = 0.0
+    for k in range(s.shape[0]):
+        total += value[k]
+    return total
+
+
 @kernel
 def logistic_gradients(cost, index, label, weight, scores, log_scale, start, stop, edge, mass):
     """edge_r = -w c_r u_r, mass_r = w c_r u_r (1 - u_r), u_r = z_r / (1 + z_r) (Eq. 12); at y the sums, the edge's > 0.
@@ -48,22 +62,17 @@ def logistic_gradients(cost, index, label, weight, scores, log_scale, start, sto
     for i in range(start, stop):
         y, w = label[i], weight[i] * scale
         c, s, e, m = cost[index[i]], scores[i], edge[i], mass[i]
-        own = s[y]
-        for k in range(D):
-            m[k] = exponential(-abs(s[k] - own))
-        for k in range(D):
-            value[k] = w * c[k] * (log1p(m[k]) + (s[k] - own if s[k] > own else 0.0))
+        own, total = s[y], row_loss(c, s, y, w, m, value)
         for k in range(D):
             less = m[k]
-            part = w * c[k] / (1.0 + less)
-            e[k] = -part if s[k] >= own else -part * less
-            m[k] = part * less / (1.0 + less)
-        e[y], m[y], value[y] = 0.0, 0.0, 0.0
-        edges, masses, total = 0.0, 0.0, 0.0
+            share = w * c[k] / (1.0 + less)
+            e[k] = -share if s[k] >= own else -share * less
+            m[k] = share * less / (1.0 + less)
+        e[y], m[y] = 0.0, 0.0
+        edges, masses = 0.0, 0.0
         for k in range(D):
             edges -= e[k]
             masses += m[k]
-            total += value[k]
             size = -e[k]
             top[0, k] = size if size > top[0, k] else top[0, k]
         e[y], m[y] = edges, masses
@@ -86,19 +95,13 @@ def logistic_edges(cost, index, label, weight, scores, log_scale, start, stop, e
     for i in range(start, stop):
         y, w = label[i], weight[i] * scale
         c, s, e = cost[index[i]], scores[i], edge[i]
-        own = s[y]
+        own, total = s[y], row_loss(c, s, y, w, less, v)
         for k in range(D):
-            less[k] = exponential(-abs(s[k] - own))
-        for k in range(D):
-            v[k] = w * c[k] * (log1p(less[k]) + (s[k] - own if s[k] > own else 0.0))
-        for k in range(D):
-            part = w * c[k] / (1.0 + less[k])
-            e[k] = part if s[k] >= own else part * less[k]
-        e[y], v[y] = 0.0, 0.0
-        edges, total = 0.0, 0.0
+            share = w * c[k] / (1.0 + less[k])
+            e[k] = share if s[k] >= own else share * less[k]
+        e[y], edges = 0.0, 0.0
         for k in range(D):
             edges += e[k]
-            total += v[k]
         raise_to(top[0], e)
         for k in range(D):
             e[k] = -e[k]
@@ -142,21 +145,13 @@ def class_sums(value, label, in_bag, factor, start, stop):
 def logistic_values(cost, index, label, weight, scores, log_scale, in_bag, factor, start, stop):
     """Return the sum over the bag's rows of class y of their loss times e^-log_scale, in fixed point, (D,)."""
     D = scores.shape[1]
-    sums, value = np.zeros(D, dtype=np.int64), np.empty(D)
+    sums, less, value = np.zeros(D, dtype=np.int64), np.empty(D), np.empty(D)
     scale = math.exp(-log_scale)
     for i in range(start, stop):
         if not in_bag[i]:
             continue
         y, w, c, s = label[i], weight[i] * scale, cost[index[i]], scores[i]
-        own = s[y]
-        for k in range(D):
-            value[k] = exponential(-abs(s[k] - own))
-        for k in range(D):
-            value[k] = w * c[k] * (log1p(value[k]) + (s[k] - own if s[k] > own else 0.0))
-        value[y] = 0.0
-        total = 0.0
-        for k in range(D):
-            total += value[k]
+        total = row_loss(c, s, y, w, less, value)
         sums[y] += np.int64(np.rint(total * factor[y]))
     return sums
 

@@ -46,7 +46,8 @@ def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop,
     """Return best split of each feature for a free vector.
 
     ratio[k] turns a fixed-point edge into E_k / mass_k; the drop of output k is mass_k * r^2 / (1 + sqrt(1 - r^2))
-    (no cancellation for small r) or mass_k * r^2 / 2. Features with a single bin keep best_bin = -1.
+    (no cancellation for small r) or mass_k * r^2 / 2. For ABSOLUTE_EDGE_GAIN ratio gives E_k, and the drop is |E_k|.
+    Features with a single bin keep best_bin = -1.
     """
     n_outputs = histogram.shape[2]
     left = np.empty(n_outputs, dtype=np.int64)
@@ -63,31 +64,13 @@ def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop,
                 r2 = r * r
                 if gain == EXPONENTIAL_GAIN:
                     drop += mass[k] * r2 / (1.0 + np.sqrt(max(1.0 - r2, 0.0)))
+                elif gain == ABSOLUTE_EDGE_GAIN:
+                    drop += abs(r)
                 else:
                     drop += 0.5 * mass[k] * r2
             if drop > best * (1.0 + TIE):
                 best = drop
                 where = b
-        best_drop[c] = best
-        best_bin[c] = where
-
-
-@kernel
-def scan_absolute(histogram, features, n_bins, total, scale, best_drop, best_bin):
-    """Return best split of each feature for ABSOLUTE_EDGE_GAIN: |E_k| is the fixed-point edge times scale[k]."""
-    n_outputs = histogram.shape[2]
-    edge = np.empty(n_outputs, dtype=np.int64)
-    for c in range(features.shape[0]):
-        best, where = 0.0, -1
-        for k in range(n_outputs):
-            edge[k] = total[k]
-        for b in range(n_bins[features[c]] - 1):
-            drop = 0.0
-            for k in range(n_outputs):
-                edge[k] -= 2 * histogram[c, b, k]
-                drop += abs(edge[k]) * scale[k]
-            if drop > best * (1.0 + TIE):
-                best, where = drop, b
         best_drop[c] = best
         best_bin[c] = where
 

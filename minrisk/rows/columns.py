@@ -132,7 +132,7 @@ class SparseIndex:
 
     @classmethod
     def build(cls, X_binned: Binned, n_bins: IntArray, workers: Workers, density: float = DENSITY) -> SparseIndex:
-        """Index of binned data (d, n): of features with at most this share of the rows outside the frequent bin."""
+        """Index features of binned data (d, n) with at most this share of the rows outside the frequent bin."""
         X_binned = read_only(X_binned)
         n_features, n_samples = X_binned.shape
         step = max(1, n_samples // FREQUENT_BIN_ROWS)
@@ -167,7 +167,7 @@ class SparseIndex:
 
     @cached_property
     def lists(self) -> Lists:
-        """For growing trees, of up to 65 536 rows."""
+        """Return the lists for growing trees, of up to 65 536 rows."""
         d, n_blocks = len(self.frequent), self.offsets.shape[1] - 1
         if n_blocks != 1 or not self.indexed.any():
             return no_lists(d)
@@ -181,7 +181,7 @@ class SparseIndex:
 
 
 def no_lists(n_features: int) -> Lists:
-    """Return the no lists of features that have none."""
+    """Return the lists of features that have none."""
     nowhere = np.zeros((n_features, 2), dtype=np.int64)
     return np.full(n_features, NO_LIST), nowhere, np.empty(0, dtype=ROW), np.zeros(n_features, dtype=np.uint8)
 
@@ -202,7 +202,7 @@ WALK_SUMS = 64.0  # for a row, whatever the outputs, that walks through a tree
 def divided(
     n: int, first: int, last: int, n_threads: int, inner: Sequence[int] | None
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Blocks of the rows outside first..last for so many threads, and as few as there can be.
+    """Divide the rows outside first..last into blocks for so many threads, and as few as there can be.
 
     Those for threads are about as large as each other, or end at the `inner` boundaries, which then both do.
     """
@@ -307,7 +307,7 @@ class RowColumns:
             self._scratch: dict[int, np.ndarray] = {}
 
     def _forget_leaves(self) -> None:
-        """All rows answer 1 and are in one leaf."""
+        """Let all rows answer 1 in one leaf."""
         self.response = np.ones(self.n_samples, dtype=dtypes.RESPONSE)
         self.leaf = zeros((self.n_samples,), dtypes.LEAF)
 
@@ -324,7 +324,7 @@ class RowColumns:
         return self.sparse.of_trees(feature)
 
     def fixed_factor(self, top: FloatArray, spare: int = 0) -> FloatArray:
-        """Factors that make sums over all rows of values up to `top` whole numbers of 62 - `spare` bits."""
+        """Return what makes sums over all rows of values up to `top` whole numbers of 62 - `spare` bits."""
         return fixed_factor(top, self.sum_bits - spare)
 
     def for_costs(self, loss: Any) -> Any:

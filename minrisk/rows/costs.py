@@ -59,7 +59,7 @@ class CostFacts(NamedTuple):
         return _stated(mean, self.unit, self.least)
 
     def avoidable(self, mean: Any) -> Any:
-        """And back."""
+        """Return means of stated costs as means of avoidable ones."""
         return (mean - self.least) / self.unit
 
     @property
@@ -98,7 +98,7 @@ class RowCosts(NamedTuple):
 
     @property
     def n_decisions(self) -> int:
-        """D."""
+        """Return D."""
         return int(self.table.shape[1])
 
     @property
@@ -233,7 +233,7 @@ class RowCosts(NamedTuple):
         return found._replace(unit=self.unit, least=costs.mean_least())
 
     def _facts_of_lines(self) -> CostFacts:
-        """Return the facts of lines of a table's lines, each of which stands for its rows."""
+        """Return the facts by a table's lines, each of which stands for its rows."""
         total, means = self.weight.sum(), np.zeros((int(self.label.max()) + 1, self.n_decisions))
         for label in np.unique(self.label[self.weight > 0]):
             own = np.flatnonzero((self.label == label) & (self.weight > 0))
@@ -276,7 +276,7 @@ class RowCosts(NamedTuple):
 
 
 def _parts(n: int) -> Iterator[slice]:
-    """Return the parts of so many lines; one where there are none."""
+    """Divide so many lines into parts; one where there are none."""
     return (slice(first, min(n, first + LINES_AT_ONCE)) for first in range(0, max(1, n), LINES_AT_ONCE))
 
 

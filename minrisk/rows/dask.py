@@ -202,7 +202,7 @@ class DaskEngine:
             return list(self._client.map(function, self._shards, *zip(*arguments, strict=True), key=list(homes)))
 
     def look_again(self) -> None:
-        """Return where shards are, which were not where they were asked: each at one of those who have it, evenly."""
+        """Find where shards are that were not where they were asked: each at one of those who have it, evenly."""
         holders, taken = self._client.who_has(self._shards), Counter[str]()
         for number, shard in enumerate(self._shards):
             at = holders.get(shard.key) or ()
@@ -210,7 +210,7 @@ class DaskEngine:
             taken.update(self._homes[number])
 
     def reduce(self, function: Callable[[Sequence[Any]], Any], futures: Sequence[Any]) -> Any:
-        """function(results)."""
+        """Return function(results)."""
         futures = list(futures)
         while len(futures) > FAN_IN:
             groups = [futures[g : g + FAN_IN] for g in range(0, len(futures), FAN_IN)]
@@ -339,7 +339,7 @@ class DaskPartitions:
         return DaskEngine(self._client, parts, seals, n_threads)
 
     def whole(self, function: Callable[[Sequence[Any]], Any], parts: Sequence[Any]) -> Any:
-        """function(the parts), as one task."""
+        """Return function(the parts), as one task."""
         return gathered(self._client, [self._client.submit(function, list(parts), pure=False)])[0]
 
 

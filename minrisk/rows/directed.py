@@ -103,7 +103,7 @@ class DirectedRows(Rows):
 
     @cached_property
     def X(self) -> FloatArray:
-        """Raw values, (n, d)."""
+        """Return the raw values, (n, d)."""
         return np.asarray(self._given, dtype=np.float64)
 
     @property
@@ -378,7 +378,7 @@ class CenteredFeatures(NamedTuple):
 
     @classmethod
     def of(cls, X: FloatArray, weight: FloatArray, workers: Workers, place: Place) -> CenteredFeatures:
-        """From raw values (n, d). Rows of weight 0 count for nothing."""
+        """Make them of raw values (n, d). Rows of weight 0 count for nothing."""
         n, d = X.shape
         Z, counts, exchange = np.empty((d, n)), weight > 0, place.exchange
 
@@ -455,7 +455,7 @@ class StoredFeatures(NamedTuple):
 
     @classmethod
     def of(cls, X: SparseRows, weight: FloatArray, place: Place) -> StoredFeatures:
-        """From raw values (n, d). Rows of weight 0 count for nothing."""
+        """Make them of raw values (n, d). Rows of weight 0 count for nothing."""
         columns, d, exchange = X.by_column, X.shape[1], place.exchange
         offsets, x = columns.indptr.astype(np.int64), columns.data.astype(np.float64)
         feature, own = np.repeat(np.arange(d), np.diff(offsets)), weight[columns.indices]
@@ -624,7 +624,7 @@ class ChainRows(DirectedRows):
         self.top_push = self.top_pull = np.ones(1)
 
     def _criterion(self, ridge: float) -> Target:
-        """As for other directions, by the faster kernel of sketches: edges have one column."""
+        """Choose as for other directions, by the faster kernel of sketches: edges have one column."""
         return Target(SKETCH, np.array([ridge]), np.ones((1, 1)), np.ones(1))
 
     # -- scores --------------------------------------------------------------------------------------------------
@@ -634,7 +634,7 @@ class ChainRows(DirectedRows):
         super().start_at(trees, vectors, intercept)
 
     def shift(self, vector: FloatArray) -> None:
-        """Return scores of the decisions += vector."""
+        """Add the vector to the scores of the decisions."""
         self._decided += vector
 
     def advance(self, vectors: FloatArray) -> None:

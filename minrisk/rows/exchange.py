@@ -9,8 +9,9 @@ Between numbers and their fixed-point sums.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -23,46 +24,43 @@ Numbers = TypeVar("Numbers", bound=np.ndarray)
 Message = TypeVar("Message", bound=tuple[object, ...])  # of arrays and numbers
 
 
-class Exchange(Protocol):
+class Exchange(ABC):
     """How a piece learns what all pieces have together; each call is one exchange between all of them.
 
     Arrays that it gives can be written to: to kernels those that cannot are of another type.
     """
 
-    def largest(self, own: Numbers) -> Numbers:
-        """Return elementwise maximum over the pieces."""
+    @abstractmethod
+    def met(self, kind: str, own: Any) -> Any:
+        """Bring what a piece has to an exchange of this kind, a method's name; return what all have together."""
 
-    def added(self, own: Numbers) -> Numbers:
-        """Return the sum over the pieces, of whole numbers that int64 or float64 holds exactly."""
-
-    def gathered(self, own: Numbers) -> Numbers:
-        """Return the pieces' arrays one after another, along the first axis."""
-
-    def collected(self, own: Message) -> list[Message] | None:
-        """Return the messages of all pieces, in any order, at one of them: always the same one. At the others None."""
-
+    @abstractmethod
     def told(self, told: Message | None) -> Message:
         """Return what the piece that `collected` takes messages to tells all of them; the others give None."""
 
-
-class Alone:
-    """All rows are in one piece: nothing is exchanged."""
-
     def largest(self, own: Numbers) -> Numbers:
-        """Return its own."""
-        return own
+        """Return the elementwise maximum over the pieces."""
+        return self.met("largest", own)  # type: ignore[no-any-return]
 
     def added(self, own: Numbers) -> Numbers:
-        """Return its own."""
-        return own
+        """Return the sum over the pieces, of whole numbers that int64 or float64 holds exactly."""
+        return self.met("added", own)  # type: ignore[no-any-return]
 
     def gathered(self, own: Numbers) -> Numbers:
-        """Return its own."""
-        return own
+        """Return the pieces' arrays one after another, along the first axis."""
+        return self.met("gathered", own)  # type: ignore[no-any-return]
 
     def collected(self, own: Message) -> list[Message] | None:
+        """Return the messages of all pieces, in any order, at one of them: always the same one. At the others None."""
+        return self.met("collected", [own])  # type: ignore[no-any-return]
+
+
+class Alone(Exchange):
+    """All rows are in one piece: nothing is exchanged."""
+
+    def met(self, kind: str, own: Any) -> Any:
         """Return its own."""
-        return [own]
+        return own
 
     def told(self, told: Message | None) -> Message:
         """Return its own."""
@@ -90,7 +88,7 @@ class Place(NamedTuple):
         return begins, number
 
     def n_before(self, number: int, n: int) -> int:
-        """How many of the n rows here have lower numbers."""
+        """Return how many of the n rows here have lower numbers."""
         begins, numbers = self.numbered
         return int(np.clip(number - numbers, 0, np.diff(begins, append=n)).sum())
 

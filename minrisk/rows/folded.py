@@ -284,7 +284,7 @@ class FoldedRows:
 
     @cached_property
     def _class_weight(self) -> FloatArray:
-        """Weight of the rows of each class in each fold, (n_folds, K)."""
+        """Return the weight of the rows of each class in each fold, (n_folds, K)."""
         K = self.trained.n_decisions
         factor = fixed_factor(np.array([self.top_weight]), self.sum_bits)
         sums = np.zeros((2, self.n_folds, K), dtype=FIXED)
@@ -366,13 +366,13 @@ class FoldedRows:
         return HeldOut(self, of_folds[self.folds[:n_here]], len(scores))
 
     def gathered(self) -> FewRows:
-        """All of them in one place."""
+        """Gather all of them in one place."""
         gathered = self.exchange.gathered
         order = np.argsort(gathered(self.place.numbers_of_all(len(self.folds))))  # fold after fold
         return FewRows(gathered(self.stated.label)[order], gathered(self.stated.weight)[order], self._sizes)
 
     def dealt(self, scores: np.ndarray, fold: int) -> LeftOut:
-        """Return scores (m, D) of the rows of a fold, that were computed in one place.
+        """Take scores (m, D) of the rows of a fold that were computed in one place.
 
         rows of a fold stand in the order of the pieces.
         """

@@ -1,13 +1,11 @@
-"""Growing trees leaf by leaf on local rows: kernels grow trees of few rows, threads share large nodes' features.
+"""Trees that grow leaf by leaf: kernels grow those of few rows, threads share the features of large nodes.
 
-A tree that grows leaf by leaf from sums over the rows of its nodes. No row is seen here.
+`minrisk._kernels.grow.grow` has the rows beside it. Of rows in several pieces the sums of each node are exchanged, and
+every piece makes the same choices from them. `PairGrowth` grows trees whose nodes each look at a pair of classes of
+their own: AOSO-LogitBoost's.
 
-`minrisk._kernels.grow.grow` does so with the rows beside it. This is for rows that lie elsewhere, and makes the same
-choices from the same sums.
-
-Trees whose nodes each look at a pair of classes of their own: AOSO-LogitBoost's, on local rows.
-
-Rows that are drawn for the search of splits: which, what is sent of them to one piece, and how it lies there.
+Splits may be searched on rows that are drawn by minimal variance sampling (`minrisk._kernels.sampling`): the last
+section says which, what is sent of them to one piece, and how it lies there.
 """
 
 from __future__ import annotations
@@ -15,14 +13,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, TypeVar
 from weakref import ref
 
 import numpy as np
 
-from minrisk._kernels._dtypes import BIN, COUNT_BITS, FIXED, FLOAT_BITS, LEAF, LEAF_BIN, MAX_BINS, SUM_BITS, TIE
+from minrisk._kernels._dtypes import BIN, COUNT_BITS, FIXED, FLOAT_BITS, LEAF, MAX_BINS, SUM_BITS, TIE
 from minrisk._kernels.fixed import fix_columns, fix_counted, fix_sketch, leaf_column_sums, project
 from minrisk._kernels.grow import (
     CLOSED,
@@ -35,15 +32,17 @@ from minrisk._kernels.grow import (
     GrowthState,
     RowEntries,
     Search,
+    begin,
     count_entries,
     count_of,
     cut_draws,
+    divide_leaf,
     draw_features,
     evaluate_histograms,
     evaluate_some,
     grow,
     grow_stored,
-    is_large,
+    leaf_to_split,
     merit,
     node_sums,
     pack_entries,
@@ -151,7 +150,7 @@ class Growth:
 
     @property
     def rows(self) -> RowColumns:
-        """Whose growth it is."""
+        """Return the rows whose growth it is."""
         rows = self._rows()
         assert rows is not None
         return rows
@@ -199,7 +198,7 @@ class Growth:
         )
 
     def _make_room(self, n: int, n_columns: int) -> None:
-        """Return columns and order for n rows at least."""
+        """Make columns and order for n rows at least."""
         if len(self._columns) < n or self._columns.shape[1] != n_columns:
             self._columns = empty((n, n_columns), FIXED)
         if n > len(self.order):
@@ -244,7 +243,7 @@ class Growth:
         return bins
 
     def _fix(self, values: FloatArray, top: FloatArray, first: int) -> FloatArray:
-        """Return values of the bag in fixed point into the columns from `first` on; returns their factors."""
+        """Write values of the bag in fixed point into the columns from `first` on; returns their factors."""
         rows, factor = self.rows, self.rows.fixed_factor(top)
         rows.over_blocks(lambda a, b: fix_columns(values, rows.in_bag, factor, a, b, self._columns, first))
         return factor
@@ -306,7 +305,7 @@ class Growth:
         sketch: FloatArray,
         top: FloatArray | None = None,
     ) -> GrownTree:
-        """On rows with this sketch, all of which are sent to one piece, which tells the others the tree.
+        """Grow on rows with this sketch, which are sent to one piece, which tells the others the tree.
 
         `top` has the sketch's column maxima, where they are not of these rows alone.
         """
@@ -359,10 +358,8 @@ class Growth:
                 ]
             else:
                 found = self._searched(waiting, search, binned, order)
-            for leaf, (best, which, where) in zip(waiting, found, strict=True):
-                tree.drop[leaf] = best - merit(tree.total[leaf], search.factor, search.ridge, search.gain)
-                tree.best_feature[leaf], tree.best_bin[leaf] = which, where
-                tree.status[leaf] = EVALUATED if which >= 0 else CLOSED
+            for leaf, best in zip(waiting, found, strict=True):
+                self._judge(tree, search, leaf, *best)
         self._kept.clear()
         return self._as_grown(tree)
 
@@ -393,7 +390,7 @@ class Growth:
         return GrownTree(feature, bins, left, gain, node, deepest)
 
     def _large(self, search: Search, n_rows: int) -> int:
-        """Leaves of more rows than this are evaluated apart, where a parent less a sibling or free threads pay for it.
+        """Return the rows above which leaves are evaluated apart: a parent less a sibling, or free threads, pay there.
 
         The splits are the same.
         """
@@ -449,31 +446,47 @@ class Growth:
     def _grow_with_others(self, search: Search, rule: GrowthRule, order: Int32Array) -> GrownTree:
         """Grow on the rows of all pieces: the sums of every node are exchanged, and each piece divides its own rows."""
         rows, lists = self.rows, len(self._lists[2]) > 0
-        start, end, here = [0], [len(order)], [self._columns[order].sum(axis=0)]
-        tree = BestFirstTree(search, rule, rows.exchange.added(here[0]))
+        here = [self._columns[order].sum(axis=0)]  # sums over the rows of each leaf in this piece
+        tree, search = self._begun(search, rule, rows.exchange.added(here[0]), len(order))
         everything = search.n_drawn == len(search.features)
-        large = rows.limits.large_leaf if everything else tree.count(0)  # as `_grow_here` does
+        n_rows = count_of(tree.total[0], search.gain)
+        large = rows.limits.large_leaf if everything else n_rows  # as `_grow_here` does
         leaves = [0]
         while True:
-            for leaf in [leaf for leaf in leaves if tree.grows(leaf)]:
-                node, total = tree.leaves[leaf].node, tree.leaves[leaf].total
-                drawn = drawn_features(search, node)
-                histograms = rows.exchange.added(self._by_rows(drawn, leaf, start[leaf], end[leaf], here[leaf]))
-                width = None if tree.count(leaf) > large else len(drawn)
-                draws = int(cut_draws(search.seed, node, search.random))
-                tree.judge(leaf, *self._best(search, drawn, histograms, total, draws, width))
-            split = tree.next_split()
+            for leaf in [leaf for leaf in leaves if tree.status[leaf] == PENDING]:
+                node, total = tree.node[leaf], tree.total[leaf]
+                drawn, draws = drawn_features(search, node), int(cut_draws(search.seed, node, search.random))
+                own = self._by_rows(drawn, leaf, int(tree.start[leaf]), int(tree.end[leaf]), here[leaf])
+                width = None if count_of(total, search.gain) > large else len(drawn)
+                best = self._best(search, drawn, rows.exchange.added(own), total, draws, width)
+                self._judge(tree, search, leaf, *best)
+            split = leaf_to_split(tree)
             if split < 0:
                 break
-            last, middle = end[split], self._divide(order, start[split], end[split], tree.leaves[split])
-            below = self._columns[order[start[split] : middle]].sum(axis=0)
-            leaves = tree.split(split, rows.exchange.added(below))
-            start, end, here = [*start, middle], [*end, last], [*here, here[split] - below]
-            end[split], here[split] = middle, below
+            middle = self._divide(tree, split, order)
+            part = self._columns[order[tree.start[split] : middle]].sum(axis=0)
+            below = rows.exchange.added(part)
+            divide_leaf(tree, split, middle, below, tree.total[split] - below, search)
+            leaves = [split, len(here)]
+            here.append(here[split] - part)
+            here[split] = part
             if lists:
-                rows.leaf[order[middle:last]] = leaves[1]
-        self.start, self.end = np.array(start), np.array(end)
-        return tree.grown()
+                rows.leaf[order[middle : tree.end[leaves[1]]]] = leaves[1]
+        return self._as_grown(tree)
+
+    def _begun(self, search: Search, rule: GrowthRule, total: IntArray, n_rows: int) -> tuple[GrowthState, Search]:
+        """Return a tree of one leaf with this sum over all pieces, and the search with the mass that a split needs."""
+        search = search._replace(min_mass=rule.least_mass(total, search.gain))
+        tree = GrowthState.empty(rule.max_leaves, len(total))
+        begin(tree, total, n_rows, search)
+        return tree, search
+
+    @staticmethod
+    def _judge(tree: GrowthState, search: Search, leaf: int, best: float, feature: int, bin_: int) -> None:
+        """Take down the best split of a leaf, of which `best` is the merit of both sides."""
+        tree.drop[leaf] = best - merit(tree.total[leaf], search.factor, search.ridge, search.gain)
+        tree.best_feature[leaf], tree.best_bin[leaf] = feature, bin_
+        tree.status[leaf] = EVALUATED if feature >= 0 else CLOSED
 
     def _histograms(
         self, leaves: list[int], waiting: list[int], search: Search
@@ -499,13 +512,14 @@ class Growth:
                 self._kept[leaf] = histograms
         return found
 
-    def _divide(self, order: Int32Array, first: int, last: int, leaf: Leaf) -> int:
+    def _divide(self, tree: GrowthState, split: int, order: Int32Array) -> int:
         """Put the rows of a leaf that are below its threshold first, in their old order; where the others begin."""
-        sparse = self.rows.sparse
-        bins = self._bins[leaf.feature] if sparse is None else sparse.some(np.array([leaf.feature]))[0]
-        above = bins[order[first:last]] > leaf.bin
-        order[first:last] = order[first:last][np.argsort(above, kind="stable")]
-        return last - int(above.sum())
+        sparse, feature, bin_ = self.rows.sparse, tree.best_feature[split], tree.best_bin[split]
+        own = slice(tree.start[split], tree.end[split])
+        bins = self._bins[feature] if sparse is None else sparse.some(np.array([feature]))[0]
+        above = bins[order[own]] > bin_
+        order[own] = order[own][np.argsort(above, kind="stable")]
+        return int(own.stop) - int(above.sum())
 
     def _of_leaf(self, features: IntArray, leaf: int) -> np.ndarray:
         """Return histograms of a leaf of the tree that the kernel grows."""
@@ -631,80 +645,6 @@ class Growth:
         return edge, mass
 
 
-# -- From sums over nodes alone ----------------------------------------------------------------------------------------
-@dataclass
-class Leaf:
-    """A leaf of a growing tree."""
-
-    node: int
-    depth: int
-    total: IntArray  # (C,) sums of the columns over its rows
-    drop: float = 0.0  # of its best split
-    feature: int = -1  # of that; -1 where it is not split
-    bin: int = -1
-
-
-class BestFirstTree:
-    """Best leaf first, the first of equals, as far as the rule allows.
-
-    Parameters
-    ----------
-    search : Search
-    rule : GrowthRule
-    total : ndarray of shape (C,)
-        Of all rows.
-    """
-
-    def __init__(self, search: Search, rule: GrowthRule, total: IntArray) -> None:
-        self._search, self._rule = search, rule
-        self._least = rule.least_mass(total, search.gain)
-        self.leaves = [Leaf(0, 0, total)]
-        self._feature, self._bin, self._left, self._gain = [0], [LEAF_BIN], [0], [0.0]
-
-    def count(self, leaf: int) -> int:
-        """Return rows of a leaf."""
-        return int(count_of(self.leaves[leaf].total, self._search.gain))
-
-    def grows(self, leaf: int) -> bool:
-        """Return whether the rule lets a leaf be split."""
-        rule = self._rule
-        enough = is_large(self.leaves[leaf].total, self._search.gain, rule.min_leaf, self._least)
-        return enough and self.leaves[leaf].depth < rule.max_depth and len(self.leaves) < rule.max_leaves
-
-    def judge(self, leaf: int, best: float, feature: int, bin_: int) -> None:
-        """Take down the best split of a leaf, of which `best` is the merit of both sides."""
-        found = self.leaves[leaf]
-        found.drop = best - merit(found.total, self._search.factor, self._search.ridge, self._search.gain)
-        found.feature, found.bin = feature, bin_
-
-    def next_split(self) -> int:
-        """Return the leaf to split; -1 if there is none, or the tree has its leaves."""
-        best = -1
-        for number, leaf in enumerate(self.leaves):
-            if leaf.feature >= 0 and (best < 0 or leaf.drop > self.leaves[best].drop * (1.0 + GROWTH_TIE)):
-                best = number
-        return -1 if len(self.leaves) == self._rule.max_leaves else best
-
-    def split(self, leaf: int, below: IntArray) -> list[int]:
-        """Split a leaf: it keeps the rows below the threshold, whose sums are `below`; returns it and the new leaf."""
-        parent, first = self.leaves[leaf], len(self._feature)
-        self._feature[parent.node], self._bin[parent.node] = parent.feature, parent.bin
-        self._left[parent.node], self._gain[parent.node] = first, parent.drop
-        self._feature += [0, 0]
-        self._bin += [LEAF_BIN, LEAF_BIN]
-        self._left += [first, first + 1]
-        self._gain += [0.0, 0.0]
-        self.leaves[leaf] = Leaf(first, parent.depth + 1, below)
-        self.leaves.append(Leaf(first + 1, parent.depth + 1, parent.total - below))
-        return [leaf, len(self.leaves) - 1]
-
-    def grown(self) -> GrownTree:
-        """Return the tree as it is."""
-        feature, bins, left = (np.array(column, dtype=np.int32) for column in (self._feature, self._bin, self._left))
-        node = np.array([leaf.node for leaf in self.leaves])
-        return GrownTree(feature, bins, left, np.array(self._gain), node, max(leaf.depth for leaf in self.leaves))
-
-
 # -- Pairs of classes --------------------------------------------------------------------------------------------------
 class PairGrowth(Growth):
     """Growth on the columns of the node's own pair, filled again for every node; sums are exchanged node by node."""
@@ -724,27 +664,27 @@ class PairGrowth(Growth):
         factors = rows.fixed_factor(tops)
         self.units = divide(1.0, np.append(factors, 1.0))
         search = rule.search(Target(NEWTON, np.array([ridge])), features, 0, self.units)
-        start, end = [0], [len(order)]
         pair, total = self._look(order, 0, len(order), ridge, factors, scale)
-        tree, pairs = BestFirstTree(search, rule, total), [pair]
-        leaves = [0]
+        tree, search = self._begun(search, rule, total, len(order))
+        pairs, leaves = [pair], [0]
         while True:
-            for leaf in [leaf for leaf in leaves if tree.grows(leaf)]:
-                total, here = tree.leaves[leaf].total, self._columns[order[start[leaf] : end[leaf]]].sum(axis=0)
-                histograms = rows.exchange.added(self._by_rows(features, leaf, start[leaf], end[leaf], here))
-                tree.judge(leaf, *self._best(search, features, histograms, total))
-            split = tree.next_split()
+            for leaf in [leaf for leaf in leaves if tree.status[leaf] == PENDING]:
+                start, end = int(tree.start[leaf]), int(tree.end[leaf])
+                here = self._columns[order[start:end]].sum(axis=0)
+                histograms = rows.exchange.added(self._by_rows(features, leaf, start, end, here))
+                self._judge(tree, search, leaf, *self._best(search, features, histograms, tree.total[leaf]))
+            split = leaf_to_split(tree)
             if split < 0:
                 break
-            last, middle = end[split], self._divide(order, start[split], end[split], tree.leaves[split])
-            leaves = tree.split(split, np.zeros(3, dtype=FIXED))
-            start, end, end[split] = [*start, middle], [*end, last], middle
-            pairs.append(pairs[split])
-            for leaf in leaves:  # either side looks at a pair of its own
-                pairs[leaf], tree.leaves[leaf].total = self._look(order, start[leaf], end[leaf], ridge, factors, scale)
-        self.start, self.end = np.array(start), np.array(end)
-        self.pairs, self.totals = np.array(pairs), np.array([leaf.total for leaf in tree.leaves])
-        grown = tree.grown()
+            first, last, middle = int(tree.start[split]), int(tree.end[split]), self._divide(tree, split, order)
+            # Either side looks at a pair of its own.
+            pairs[split], below = self._look(order, first, middle, ridge, factors, scale)
+            pair, above = self._look(order, middle, last, ridge, factors, scale)
+            divide_leaf(tree, split, middle, below, above, search)
+            leaves = [split, len(pairs)]
+            pairs.append(pair)
+        grown = self._as_grown(tree)
+        self.pairs, self.totals = np.array(pairs), tree.total[: len(pairs)]
         self._number(grown, order)
         return grown
 

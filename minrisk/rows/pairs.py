@@ -50,7 +50,7 @@ class PairRows(Rows):
         return float(unfixed(self._column_sums(terms, top), top, self.sum_bits)[0])
 
     def pair_sums(self) -> FloatArray:
-        """B (D, D): the exponential loss over the bag at scores + response * a is sum_jk B_jk e^(a_k - a_j).
+        """Return B (D, D): the exponential loss over the bag at scores + response * a is sum_jk B_jk e^(a_k - a_j).
 
         Times e^-log_scale of the last `gradients`, which were GEL's; the terms r = y are left out.
         """
@@ -100,7 +100,7 @@ class PairRows(Rows):
         return float(divide(sums[:1], factors[:1])[0]), divide(sums[1:], factors[1:])
 
     def learner_edges(self, trees: Sequence[TreeLike]) -> FloatArray:
-        """`edges` of each of these learners (T, D); the response is then that of the last one."""
+        """Return `edges` of each of these learners (T, D); the response is then that of the last one."""
         factor = self.fixed_factor(self.top_edge)
         sums = np.zeros((len(trees), self.n_outputs), dtype=np.int64)
         for own, tree in zip(sums, trees, strict=True):
@@ -143,7 +143,7 @@ class CorrectiveRows(PairRows):
 
     @property
     def kept_vectors(self) -> FloatArray:
-        """Vectors of the learners so far, (T, D)."""
+        """Return the vectors of the learners so far, (T, D)."""
         return self._vectors[: self.n_kept]
 
     def start_at(self, trees: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
@@ -239,7 +239,7 @@ class PlaneRows(CorrectiveRows):
         self._n_planes += 1
 
     def weigh_planes(self, shares: FloatArray) -> None:
-        """Return edges are from now on sums of those of the planes times their shares (P,)."""
+        """Make the edges sums of those of the planes times their shares (P,), from now on."""
         kept, counted = self._choices[: self._n_planes], np.flatnonzero(shares)
         kept, shares = np.ascontiguousarray(kept[counted]), np.ascontiguousarray(shares[counted])
         tops = self.over_blocks(

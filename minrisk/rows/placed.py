@@ -87,17 +87,17 @@ class PlacedRows:
 
     @property
     def nbytes(self) -> int:
-        """Return the nbytes of memory."""
+        """Return how many bytes of memory they take."""
         return sum(_bytes_of(column) for column in (self.X, self.y, self.weight, self.cost) if column is not None)
 
 
 def _bytes_of(column: Any) -> int:
-    """Return the bytes of of an array or a frame."""
+    """Return the bytes of an array or a frame."""
     return int(column.memory_usage().sum() if hasattr(column, "memory_usage") else column.nbytes)
 
 
 def _joined(columns: Sequence[Any]) -> Any:
-    """One after another; None where there are none."""
+    """Join them one after another; None where there are none."""
     if columns[0] is None or len(columns) == 1:
         return columns[0]
     if hasattr(columns[0], "iloc"):

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from minrisk._workers import Workers, one_blas_thread
-from minrisk.rows.exchange import Place
+from minrisk.rows.exchange import Exchange, Place
 
 
 class Handle(NamedTuple):
@@ -109,33 +109,18 @@ class _Inbox:
         return item.value
 
 
-class ReplicaExchange:
-    """The exchange of a piece elsewhere: it waits until the log goes on."""
+class ReplicaExchange(Exchange):
+    """The exchange of a piece elsewhere: it waits until the log goes on. Messages are collected by the driver."""
 
     def __init__(self, inbox: _Inbox) -> None:
         self._inbox = inbox
 
-    def _asked(self, kind: str, own: Any) -> Any:
+    def met(self, kind: str, own: Any) -> Any:
+        """Say what the piece brings, and wait for what all have together."""
         self._inbox.said.put(Contribution(kind, own))
         return self._inbox.given()
 
-    def largest(self, own: Any) -> Any:
-        """Return elementwise maximum."""
-        return self._asked("largest", own)
-
-    def added(self, own: Any) -> Any:
-        """Sum."""
-        return self._asked("added", own)
-
-    def gathered(self, own: Any) -> Any:
-        """Return the pieces' arrays one after another."""
-        return self._asked("gathered", own)
-
-    def collected(self, own: Any) -> Any:
-        """None: they are with the driver."""
-        return self._asked("collected", [own])
-
-    def told(self, value: Any) -> Any:
+    def told(self, told: Any) -> Any:
         """Return what the driver tells."""
         return self._inbox.given()
 
@@ -241,7 +226,7 @@ def answer(call: Call, rows: Any, place: Place, objects: dict[int, Any], workers
     """Return what an object of this piece answers."""
 
     def own(value: Any) -> Any:
-        """Return the own of the piece, in the place of what stands for it."""
+        """Return what the piece has in the place of what stands for it."""
         if isinstance(value, Handle):
             made = objects[value.call]
             return made if value.part < 0 else made[value.part]
@@ -271,7 +256,7 @@ class Engine(Protocol):
     n_shards: int
 
     def map(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Return the map of each shard the future of function(shard, *its arguments)."""
+        """Return for each shard the future of function(shard, *its arguments)."""
 
     def reduce(self, function: Callable[[Sequence[Any]], Any], futures: Sequence[Any]) -> Any:
         """function(results) here, where function(parts of them) may come first: it is associative."""
@@ -335,7 +320,7 @@ def constant(rows: Any, place: Any, value: Constant) -> Any:
     return value.value
 
 
-class Driver:
+class Driver(Exchange):
     """Keeps the log, and brings all pieces to each exchange.
 
     It is the exchange of its own piece, which has no rows.
@@ -368,29 +353,13 @@ class Driver:
         self._log, self._objects, self._constants = [], {}, {}
 
     # -- the exchange of the driver's piece ------------------------------------------------------------------------
-    def largest(self, own: np.ndarray) -> np.ndarray:
-        """Return elementwise maximum."""
-        return self._all_of("largest", own)  # type: ignore[no-any-return]
+    def told(self, told: Any) -> Any:
+        """Write down what the pieces are told when they go on."""
+        self._log.append(Reply(copy.deepcopy(told), asked=False))
+        return told
 
-    def added(self, own: np.ndarray) -> np.ndarray:
-        """Sum."""
-        return self._all_of("added", own)  # type: ignore[no-any-return]
-
-    def gathered(self, own: np.ndarray) -> np.ndarray:
-        """Return the pieces' arrays one after another."""
-        return self._all_of("gathered", own)  # type: ignore[no-any-return]
-
-    def collected(self, own: Any) -> list[Any]:
-        """Return the messages of all pieces, here only."""
-        return self._all_of("collected", [own])  # type: ignore[no-any-return]
-
-    def told(self, value: Any) -> Any:
-        """Return what the pieces are told when they go on."""
-        self._log.append(Reply(copy.deepcopy(value), asked=False))
-        return value
-
-    def _all_of(self, kind: str, own: Any) -> Any:
-        """One exchange."""
+    def met(self, kind: str, own: Any) -> Any:
+        """Bring all pieces to one exchange."""
         firsts = [self._told] * self._engine.n_shards
         while True:
             asked = self._engine.map(stepped, [(first, self._log[first:]) for first in firsts])
@@ -451,7 +420,7 @@ class Driver:
             self._log.append(Forget(tuple(calls)))
 
     def _as_told(self, value: Any, copied: bool = True) -> Any:
-        """As it goes to the pieces: what may be changed later is copied, unless it stays here."""
+        """Return it as it goes to the pieces: what may be changed later is copied, unless it stays here."""
         if isinstance(value, Everywhere):
             return value._handle
         if isinstance(value, Workers):

@@ -263,7 +263,7 @@ class Rows(SearchedColumns):
         return self.bag_of(generator.choice(self.n_trained, size=size, replace=False))
 
     def _restrict(self, in_bag: Bag | None) -> None:
-        """All rows are in the bag (None), or these."""
+        """Put all rows in the bag (None), or these."""
         if in_bag is not None or not self.whole:
             self.in_bag[:] = True if in_bag is None else in_bag
             self.in_bag[slice(*self.left_out)] = False
@@ -282,7 +282,7 @@ class Rows(SearchedColumns):
         return self._mass_sums()
 
     def _fix_columns(self, n_columns: int) -> None:
-        """Return edges (1) and masses (2) in fixed point for the histograms of stumps."""
+        """Bring edges (1) and masses (2) to fixed point for the histograms of stumps."""
         columns = [(self.edge, self.top_edge), (self.mass, self.top_mass)][:n_columns]
         if self.fixed.shape[1] != len(columns) * self.n_outputs:  # once
             self.fixed = np.empty((self.n_samples, len(columns) * self.n_outputs), dtype=self.fixed.dtype)
@@ -295,7 +295,7 @@ class Rows(SearchedColumns):
         self.fixed_factors = np.concatenate(factors)
 
     def _fix(self, values: FloatArray, factor: FloatArray, first: int) -> IntArray:
-        """Return values in fixed point into the columns from `first` on; returns the sums of these rows."""
+        """Write values in fixed point into the columns from `first` on; returns the sums of these rows."""
         parts = self.over_blocks(
             lambda a, b: fix_columns(values, self.in_bag, factor, a, b, self.fixed, first), 2.0 * ADDED_SUMS
         )
@@ -404,7 +404,7 @@ class Rows(SearchedColumns):
         return self._growth.leaf_sums()
 
     def whole_rounds(self, rule: RoundRule, n_rounds: int) -> WholeRounds | None:
-        """Return rounds in one call, where these rows offer that and so many rounds pay for it.
+        """Make rounds in one call, where these rows offer that and so many rounds pay for it.
 
         The rows are at the gradients of the loss, all of them in the bag. Of the seeds given, the first rounds are
         made, perhaps not all; none if nothing lowers the loss. Only scores, edge and mass follow them.
@@ -432,7 +432,7 @@ class Rows(SearchedColumns):
 
     # -- leaves of a growing tree ----------------------------------------------------------------------------------
     def start_leaves(self) -> None:
-        """All rows in leaf 0."""
+        """Put all rows in leaf 0."""
         self.leaf[:] = 0
 
     def split_leaves(self, splits: LeafSplits, child: IntArray) -> None:
@@ -453,7 +453,7 @@ _rounds_of_parts = 0  # so far in this process
 
 
 def whole_rounds(rows: RowColumns, rule: RoundRule, mass: FloatArray, n_rounds: int) -> WholeRounds | None:
-    """Return rounds in one call, where these rows offer that and so many rounds pay for it.
+    """Make rounds in one call, where these rows offer that and so many rounds pay for it.
 
     The rows are at the gradients of the loss, all of them in the bag. Of the seeds given, the first rounds are
     made, perhaps not all; none if nothing lowers the loss. Only scores, edge and mass follow them.

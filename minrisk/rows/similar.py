@@ -83,7 +83,7 @@ class SimilarRows(Rows):
 
     @cached_property
     def _neighbors(self) -> IntArray | None:
-        """About the `n_neighbors` nearest points of every point, for `opposite` to look among."""
+        """Return about the `n_neighbors` nearest points of every point, for `opposite` to look among."""
         if self.n_neighbors is None or self.place.n_rows < 2:
             return None
         return neighbors_of(self.points, self.n_neighbors)
@@ -178,7 +178,7 @@ class SimilarRows(Rows):
         return float(kernels.drop(edge, mass if real else self._mass, self._gain))
 
     def moments(self) -> FloatArray:
-        """U U' of Eq. (7) over the bag, (D, D): u = edge / sqrt(mass of all rows), up to a factor."""
+        """Return U U' of Eq. (7) over the bag, (D, D): u = edge / sqrt(mass of all rows), up to a factor."""
         scale = self._units[0] * self._inverse_root()
         share = divide(np.ones(self.n_samples), self.costs.weight)
         if self._alike:
@@ -206,7 +206,7 @@ class SimilarRows(Rows):
         self._side = self.exchange.gathered(side)
 
     def _inverse_root(self) -> FloatArray:
-        """1 / sqrt(mass of all rows), 0 where there is none."""
+        """Return 1 / sqrt(mass of all rows), 0 where there is none."""
         return np.sqrt(divide(np.ones(self.n_outputs), self._mass))
 
     def most_isolated(self) -> int:
@@ -297,7 +297,7 @@ class SimilarRows(Rows):
     def _pair_drops(
         self, near: np.ndarray, fars: Sequence[np.ndarray], spans: Sequence[float], real: bool
     ) -> list[float]:
-        """`drop_along` of f_ij for the columns of several x_j."""
+        """Return `drop_along` of f_ij for the columns of several x_j."""
         near, fars = near[self._here], [far[self._here] for far in fars]
 
         def sums(start: int, stop: int) -> IntArray:

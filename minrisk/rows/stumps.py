@@ -23,7 +23,6 @@ from minrisk._kernels.split import (
     ABSOLUTE_EDGE_GAIN,
     LARGEST_EDGE_GAIN,
     SIDES_GAIN,
-    scan_absolute,
     scan_edges,
     scan_largest,
     scan_leaves,
@@ -64,8 +63,6 @@ class SearchedColumns(RowColumns):
                 scan_sides(sums, chunk, n_bins, total, ratio, drop, where)
             elif gain == LARGEST_EDGE_GAIN:
                 scan_largest(sums, chunk, n_bins, total, ratio, self.barred, drop, where)
-            elif gain == ABSOLUTE_EDGE_GAIN:
-                scan_absolute(sums, chunk, n_bins, total, ratio, drop, where)
             else:
                 scan_edges(sums, chunk, n_bins, total, ratio, mass, gain, drop, where)
             return drop, where
