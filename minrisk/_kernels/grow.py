@@ -13,10 +13,7 @@ integers, so neither threads nor the way a histogram came about (rows, or parent
     GINI    the same columns, where E_k is the weight of class k: sum_k E_k^2 / sum_k E_k, the fall of Gini's impurity
     CODEWORD  the same columns: max_k E_k - 1/K sum_k E_k, the slope along the simplex's best codeword, up to a factor
 
-What other files do with bins (d, n), from the stored entries of sparse features: those outside the bin of 0.
-
-The entries of feature j are those from offsets[j] to offsets[j + 1]: `rows`, ascending, and their `bins`; all other
-rows are in bin default[j]. Sums are integers, so that what is left of a total for that bin is exact.
+Sparse features are stored as `minrisk._kernels.histogram.Entries`: what is left of a total for the bin of 0 is exact.
 
 Sums over the rows of a node for a pair of classes (r, s), along which one score rises as much as the other falls.
 

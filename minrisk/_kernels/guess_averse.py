@@ -1,32 +1,27 @@
-"""Row loops of the guess-averse losses (Beijbom et al., ICML 2014), of a row's differences of scores.
+"""Row loops of the losses of Beijbom et al., ICML 2014: gradients, values, and along a line through the scores.
+
+The guess-averse losses are of a row's differences of scores.
 
 z_k = c_k exp(S_k - S_y) for k != y      GEL: w sum z (Eq. 20)      GLL: w log(1 + sum z) (Eq. 21)
 
 y = `label`, c = row `index` of `cost`, w = `weight`, S = `scores`. The true class's own cost c_y does not enter.
 
-Edges and values of log(1 + sum_{k != y} c_k e^(S_k - S_y)), without masses: see `minrisk._kernels.guess_averse`.
-
-Row loops of L_s and L_t (Beijbom et al., ICML 2014), the losses that are not averse to guessing.
+L_s and L_t are the losses that are not averse to guessing.
 
 L_s: sum_k c_k e^(S_k), Eq. (12)      L_t: A B, A = sum_j c_j e^(S_j) and B = sum_k e^(-S_k), Eq. (14)
 
-y = `label`, c = row `index` of `cost` (c_y does not enter), w = `weight`, S = `scores`.
+Along a line through the scores there are value, slope and curvature of each row. Row i is looked at at S_i + step * d_i
+with d_i = factor[i] * move[i], or factor[i] * move[0] where all rows share one direction. Written to `line` (3, n),
+times e^-log_scale: the loss, its first and its second derivative in `step`; at step 0 with factor 1 the first
+derivative is the boosting weight w^r of Eq. (34) to (37). The maxima of the absolute values are returned, (3,).
 
-Losses along a line through the scores: value, slope and curvature of each row (Beijbom et al., ICML 2014).
+d = (S_k - S_y) along the line.
 
-Row i is looked at at S_i + step * d_i with d_i = factor[i] * move[i], or factor[i] * move[0] where all rows share one
-direction. Written to `line` (3, n), times e^-log_scale: the loss, its first and its second derivative in `step`; at
-step 0 with factor 1 the first derivative is the boosting weight w^r of Eq. (34) to (37). The maxima of the
-absolute values are returned, (3,).
-
-d = (S_k - S_y) along the line; y = `label`, c = row `index` of `cost` (c_y does not enter), w = `weight`.
-
-Losses along one direction v that many classes share a value of: their exponentials are summed once, by value.
-
-Triangular codewords have three different numbers in a coordinate, so a row's loss at S + t f v needs three exponentials
-whatever the number of classes. `group[k]` numbers the value of class k, `values[g]` is the value; `terms` (P, n) holds
-the sums of each row at t = 0, taken from what `gradients` wrote there. `line` is as in `minrisk._kernels.guess_averse`.
-Loops run over GROUPED_ROWS rows side by side, which is what is vectorised.
+Along one direction v that many classes share a value of, their exponentials are summed once, by value. Triangular
+codewords have three different numbers in a coordinate, so a row's loss at S + t f v needs three exponentials whatever
+the number of classes. `group[k]` numbers the value of class k, `values[g]` is the value; `terms` (P, n) holds the sums
+of each row at t = 0, taken from what `gradients` wrote there. `line` is as above. Loops run over GROUPED_ROWS rows side
+by side, which is what is vectorised.
 """
 
 import math

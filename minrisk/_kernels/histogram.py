@@ -1,6 +1,8 @@
-"""Values to bins: the bin of x is the number of thresholds below x, so that x > threshold[b] exactly when bin > b.
+"""Bins, and sums by bin: of all rows, of the rows of a node, and from the stored entries of sparse features.
 
-Sums per (feature, bin): of fixed-point columns (edges, or edges and masses) or of one number per row and leaf.
+The bin of x is the number of thresholds below x, so that x > threshold[b] exactly when bin > b.
+
+Sums per (feature, bin) are of fixed-point columns (edges, or edges and masses) or of one number per row and leaf.
 
 Features whose most frequent bin holds most rows have a *sparse index*: the rows outside that bin, in blocks of
 65 536. Only those rows are visited; the frequent bin is the total less the rest, exact because sums are integers.
@@ -15,10 +17,9 @@ begin and end in the third, (d, 2) int64; the row numbers, uint16; that bin, (d,
 where they are fewer than half the node's; the frequent bin is the node's total less the rest, exact because sums are
 integers. `member` (n,) int32 is the leaf of each row, -1 outside the tree; without row numbers it is not looked at.
 
-What other files do with bins (d, n), from the stored entries of sparse features: those outside the bin of 0.
-
-The entries of feature j are those from offsets[j] to offsets[j + 1]: `rows`, ascending, and their `bins`; all other
-rows are in bin default[j]. Sums are integers, so that what is left of a total for that bin is exact.
+Of sparse features the entries outside the bin of 0 are stored. The entries of feature j are those from offsets[j] to
+offsets[j + 1]: `rows`, ascending, and their `bins`; all other rows are in bin default[j]. Sums are integers, so that
+what is left of a total for that bin is exact.
 """
 
 from typing import NamedTuple

@@ -1,13 +1,11 @@
-"""Weighted least squares on one feature at a time: targets of the rows, and their sums with every feature.
+"""Lines in one feature, combinations of features, and Gaussian kernels of all.
+
+Weighted least squares on one feature at a time: targets of the rows, and their sums with every feature.
 
     Z (n_features, n_samples), |z| <= 1      push, pull (n,): u and rho of the rows, in units of a power of two
 
 Rows ask for g(z) = a z + b of least sum rho (u / rho - g)^2. Products are rounded to whole numbers below 2**51 by
 adding ROUNDER, which leaves them in the low bits: int64 sums, exact and vectorised.
-
-Linear combinations of features.
-
-Gaussian kernels between rows and landmarks, and the gradient of softmax regression on them.
 """
 
 import math

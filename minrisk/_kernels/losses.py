@@ -1,13 +1,15 @@
-"""Row loops of the coupled losses: for an entry with costs c+ and c-, c+ F(h) + c- F(-h) (REBEL, Eq. 2).
+"""Row loops of losses: coupled, of the true class's score, the structured hinge, chains and output codes.
+
+Coupled losses: for an entry with costs c+ and c-, c+ F(h) + c- F(-h) (REBEL, Eq. 2).
 
 c+ = cost - beta    c- = phi - cost     (rows of `cost`, picked by `index`; `weight` is the sample weight)
 F: EXPONENTIAL_BOUND e^x, LOGISTIC_BOUND log2(1 + e^x), SQUARED_BOUND (1 + x)^2
 
-Row loops of exponential losses of the true class's score: w exp(-(S_y - share sum_k S_k)).
+Exponential losses of the true class's score: w exp(-(S_y - share sum_k S_k)).
 
 y = `label`, w = `weight`, S = `scores`. With share 0 it is the score alone, with 1 / D what it is above their mean.
 
-Row loops of the structured hinge loss: w max_k (c_k + S_k - S_y), c_y counted as 0, and of its cutting planes.
+The structured hinge loss: w max_k (c_k + S_k - S_y), c_y counted as 0, and of its cutting planes.
 
 y = `label`, c = row `index` of `cost`, w = `weight`, S = `scores`. The decision of the maximum is the row's *choice*;
 of several the first one, the class itself before others. In a plane a row has edge w at y and -w at its choice, which
@@ -18,7 +20,7 @@ Chains: one score to each separator of classes, with weights of its own that are
 scores, edge (n, G)    rates, share (T, G), of each line of the cost table    row (n,): a row's line
 e = weight * share * exp(-rate * score - shift), at most weight * share; edge = sign(rate) * e
 
-Row loops of output codes: exponentials of bits, and how far a row's bits are from the word of each class.
+Output codes: exponentials of bits, and how far a row's bits are from the word of each class.
 
 signed (T, L): a line's weight of each bit, with the sign that the bit should have
 words (K, L): -1 or +1, the word of each class, int8

@@ -1,16 +1,18 @@
-"""Scores of raw rows under packed trees: every step of a walk is node = left[node] + (x > threshold[node]).
+"""Scores of models: packed trees, step tables, coded trees, and decisions before the last tree.
+
+Packed trees, on raw rows: every step of a walk is node = left[node] + (x > threshold[node]).
 
 A leaf points to itself with threshold +inf, so walks need no branch on the data and a few rows go down a tree side by
 side. A missing value compares as not greater, so it goes left.
 
-Scores of models of stumps, feature by feature: a sum of stumps on one feature is a step function of it.
+Step tables, for stumps, feature by feature: a sum of stumps on one feature is a step function of it.
 
 64 rows at a time: comparisons of 64 bytes give the 64 bits of a word, a bit for each row.
 
 What Numba makes of such loops on its own are comparisons of one byte after another. These few operations are therefore
 written as vectors of LLVM, which every processor has instructions for: one with AVX-512, two with AVX2, four with NEON.
 
-Scores under trees whose leaves add vectors, on rows that are coded first: faster than `predict` for many trees.
+Coded trees, whose leaves add vectors, on rows that are coded first: faster for many trees.
 
 A value's code is the number of the feature's thresholds below it, so one byte is compared with one byte. A node is one
 word, left << `shift` | column << 8 | bin, of which left is a place within the tree, and the right child the next one; a

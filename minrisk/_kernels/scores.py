@@ -3,8 +3,6 @@
 A node of a tree on bins is one integer, left << 32 | feature << 8 | bin; a leaf's left is itself, and its bin 255 is
 above no row's. Eight rows go down side by side, since each waits for its own loads.
 
-Steps of many vectors at once.
-
 Products with the responses of many learners, a look-up for several: see `minrisk.rows.pairs`.
 
 `codes` (n_groups, n_samples) uint8 tells the joint response of a group's learners in each row.

@@ -1,11 +1,8 @@
-"""The best threshold of each feature from its histogram. Near ties (`TIE`) go to the lowest bin.
+"""The best stump: the threshold of each feature by its histogram, or bounds where there is no closed form.
+
+The best threshold of each feature is found from its histogram. Near ties (`TIE`) go to the lowest bin.
 
 A split after bin b sends bins 0..b to f = -1 and the rest to f = +1, so E = total - 2 * (sum over bins 0..b).
-
-What other files do with bins (d, n), from the stored entries of sparse features: those outside the bin of 0.
-
-The entries of feature j are those from offsets[j] to offsets[j + 1]: `rows`, ascending, and their `bins`; all other
-rows are in bin default[j]. Sums are integers, so that what is left of a total for that bin is exact.
 
 How much a stump with a free vector takes from the coupled logistic loss: bounds from few sums over the rows.
 
