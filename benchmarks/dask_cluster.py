@@ -37,10 +37,9 @@ from benchmarks.larger_than_memory import HELD_OUT_ROWS, Size, bayes_error, rows
 from minrisk import MinRiskClassifier
 from minrisk.boosting.monitors import ProgressBar
 from minrisk.io.model_file import save as save_model
-from minrisk.rows.dask.engine import FAN_IN, DaskEngine
-from minrisk.rows.remote.driver import combined
-from minrisk.rows.remote.log import Contribution
-from minrisk.rows.remote.placed import Part, Seal
+from minrisk.rows.dask import FAN_IN, DaskEngine
+from minrisk.rows.placed import Part, Seal
+from minrisk.rows.remote import Contribution, combined
 
 PARTS = ("overhead", "bytes", "simulation", "peers")
 OVERHEAD = ((Size(100_000, 10, 5), 15), (Size(1_000_000, 10, 5), 12), (Size(10_000_000, 10, 5), 7))  # and rounds

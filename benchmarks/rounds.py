@@ -38,21 +38,21 @@ from minrisk import MinRiskClassifier
 from minrisk._kernels._exponential import exponential
 from minrisk.boosting.monitors import ProgressBar
 from minrisk.ensemble.defaults import feature_share
-from minrisk.rows.local.growth import Growth
-from minrisk.rows.local.rows import LocalRows
+from minrisk.rows.growth import Growth
+from minrisk.rows.rows import Rows
 
 SIZE = {"n": 20_000, "d": 200}
 CLASSES = (10, 30, 100, 300, 1000)
 TARGET = 4.0
 WARM = 4  # rounds left out
 PARTS = {  # where a round's time goes: what is called, and by which name it is counted
-    (LocalRows, "gradients"): "gradients",
-    (LocalRows, "values"): "loss",
-    (LocalRows, "weigh"): "loss",
+    (Rows, "gradients"): "gradients",
+    (Rows, "values"): "loss",
+    (Rows, "weigh"): "loss",
     (Growth, "_prepare"): "sketch",
     (Growth, "grow"): "growth",
     (Growth, "leaf_sums"): "leaf sums",
-    (LocalRows, "advance"): "advance",
+    (Rows, "advance"): "advance",
 }
 NAMES = (*dict.fromkeys(PARTS.values()), "rest")
 

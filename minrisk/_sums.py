@@ -34,6 +34,6 @@ def whole_parts(values: FloatArray, top: float, n: int) -> np.ndarray:
 
 
 def sum_of_parts(sums: np.ndarray, top: float, n: int) -> float:
-    """The sum of numbers from those of `whole_parts`."""
+    """Return the sum of numbers from those of `whole_parts`."""
     exponent, bits = int(np.frexp(top)[1]), 62 - max(1, n).bit_length()
     return float(np.ldexp(float(sums[0]) + np.ldexp(float(sums[1]), -bits), exponent - bits))

@@ -89,8 +89,8 @@ def _vector_trees() -> None:
     from minrisk._kernels.fixed import fix_counted
     from minrisk.algorithms.min_risk import MinRiskClassifier
     from minrisk.ensemble.smooth import fit_basis
-    from minrisk.rows.factory import compiled_at_once
-    from minrisk.rows.limits import LIMITS
+    from minrisk.rows.base import LIMITS
+    from minrisk.rows.rows import compiled_at_once
 
     X = np.random.default_rng(0).normal(size=(LIMITS.large_leaf + 1, 3))
     y = np.digitize(X[:, 0], (-0.5, 0.5))

@@ -47,7 +47,7 @@ OTHERS = 0o022  # who may write: none of them to what is made here, whatever the
 
 @cache
 def folders() -> list[Path]:
-    """Where machine code may lie, the first choice first."""
+    """Return where machine code may lie, the first choice first."""
     below = caching._CacheLocator.get_suitable_cache_subpath(str(HERE / "kernel.py"))
     found = [Path(config.CACHE_DIR).absolute() / below] if config.CACHE_DIR else []
     found.append(HERE / "__pycache__")
@@ -61,7 +61,7 @@ def folders() -> list[Path]:
 
 @cache
 def writable_folder() -> Path | None:
-    """The first of `folders` that can be written to; None: nothing can be kept."""
+    """Return the first of `folders` that can be written to; None: nothing can be kept."""
     return next(filter(_can_write, folders()), None)
 
 
@@ -94,7 +94,7 @@ def private_folder() -> Path | None:
 
 
 def is_temporary(folder: Path) -> bool:
-    """Whether it is the place of last resort, which the system may empty."""
+    """Return whether it is the place of last resort, which the system may empty."""
     return folder.parent.parent == Path(tempfile.gettempdir()) and folder.parent.name.startswith("minrisk-")
 
 
@@ -142,13 +142,13 @@ class _Notes:
         self.unusable, self.not_kept = "", ""
 
     def unread(self, folder: Path, error: Exception) -> None:
-        """Files were there and could not be used."""
+        """Return files were there and could not be used."""
         if not self.unusable:
             self.unusable = f"{folder}: {getattr(error, 'strerror', None) or error}"
             logger.warning("minrisk: compiled kernels cannot be used and are compiled again: %s", self.unusable)
 
     def unwritten(self, folder: Path, error: Exception) -> None:
-        """Files could not be written."""
+        """Return files could not be written."""
         if not self.not_kept:
             self.not_kept = f"{folder}: {getattr(error, 'strerror', None) or error}"
             logger.warning(
@@ -179,7 +179,7 @@ class _Files:
         self._index, self._code = folder / f"{name}.nbi", folder / f"{name}.1.nbc"
 
     def load(self, key: Any) -> Any:
-        """What was saved; None if there is nothing of the sort."""
+        """Return what was saved; None if there is nothing of the sort."""
         checksum = self.checksum(key)
         code = None if checksum is None else self._read(self._code)
         if code is None:
@@ -212,7 +212,7 @@ class _Files:
         return hashlib.sha256(repr((str(signature), rest, self._origin)).encode()).digest()
 
     def _read(self, path: Path) -> bytes | None:
-        """A file's content; None if there is none."""
+        """Return a file's content; None if there is none."""
         try:
             descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
         except (FileNotFoundError, NotADirectoryError):
@@ -230,7 +230,7 @@ class _Files:
 
 
 def _is_ours(found: os.stat_result) -> bool:
-    """Whether a file or folder is this user's, a superuser's or that of the owner of this source file."""
+    """Return whether a file or folder is this user's, a superuser's or that of the owner of this source file."""
     return not hasattr(os, "geteuid") or found.st_uid in (os.geteuid(), 0, os.stat(__file__).st_uid)
 
 
@@ -283,7 +283,7 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
         return None
 
     def holds(self, sig: Any, target_context: Any) -> bool:
-        """Whether machine code for the signature lies in one of the folders."""
+        """Return whether machine code for the signature lies in one of the folders."""
         with global_compiler_lock:  # which Numba takes itself for the others: threads would meet in its context
             target_context.refresh()
             name, key = self._title(sig, target_context), self._index_key(sig, target_context.codegen())

@@ -1,7 +1,4 @@
-"""An exponential and a logarithm that are inlined and vectorised.
-
-After a change here, touch the files that import it: see `_jit`.
-"""
+"""An exponential and logarithms that are inlined and vectorised."""
 
 import numpy as np
 
@@ -36,7 +33,7 @@ def exponential(x):
 
 @kernel
 def rows_at_once(n_outputs):
-    """Rows whose exponentials are taken in one loop."""
+    """Return rows whose exponentials are taken in one loop."""
     return min(EXPONENTIAL_ROWS, max(1, EXPONENTIAL_SCORES // n_outputs))
 
 
@@ -66,6 +63,31 @@ def logarithm(x):
 
 @kernel
 def exponentials(values, n):
-    """values[:n] = e^values[:n]: the loop that is vectorised."""
+    """Compute values[:n] = e^values[:n]: the loop that is vectorised."""
     for j in range(n):
         values[j] = exponential(values[j])
+
+
+MANTISSA = (1 << 52) - 1  # the bits of a float64 below its exponent
+SIGNED_ONE = 1023 << 52  # the bits of 1.0
+SQRT2 = 1.4142135623730951  # above it a mantissa is halved: logarithms are taken near 1
+TWO_52 = 4503599627370496.0  # 2^52: from here on float64 are whole, one after another
+TWO_52_BITS = 1075 << 52  # its bits; with a small whole number in the low bits it is 2^52 plus that number
+
+
+@kernel
+def log1p(t):
+    """log(1 + t) for t >= 0 within a few ulp; unlike math.log1p it is inlined and vectorised."""
+    x = 1.0 + t
+    bits = np.float64(x).view(np.int64)
+    m = np.int64((bits & MANTISSA) | SIGNED_ONE).view(np.float64)
+    high = m > SQRT2
+    m = 0.5 * m if high else m
+    e = np.int64((bits >> 52) | TWO_52_BITS).view(np.float64) - (TWO_52 + 1023.0) + (1.0 if high else 0.0)
+    s = (m - 1.0) / (m + 1.0)
+    s2 = s * s
+    series = 1.0 / 15.0 + s2 * (1.0 / 17.0 + s2 * (1.0 / 19.0 + s2 * (1.0 / 21.0)))
+    series = 1.0 / 7.0 + s2 * (1.0 / 9.0 + s2 * (1.0 / 11.0 + s2 * (1.0 / 13.0 + s2 * series)))
+    series = 1.0 + s2 * (1.0 / 3.0 + s2 * (1.0 / 5.0 + s2 * series))
+    lost = (t - (x - 1.0)) / x  # what 1 + t rounded away; of a large t, nothing that counts
+    return e * LN2_HIGH + (2.0 * s * series + (e * LN2_LOW + (lost if x < 4.0 else 0.0)))

@@ -61,7 +61,7 @@ class _Compilations(event.Listener):  # type: ignore[misc]
                 gc.enable()
 
     def _after_fork(self) -> None:
-        """A child has not the thread that compiles."""
+        """Return a child has not the thread that compiles."""
         if self.depth and self.collects:
             gc.enable()
         self.depth = 0
@@ -108,5 +108,5 @@ def is_compiled(compiled: Kernel, *arguments: Any) -> bool:
 
 
 def part(function: Kernel) -> Any:
-    """A piece of the kernels that call it, written apart to be read: compiled with each of them, never alone."""
+    """Return a piece of the kernels that call it, written apart to be read: compiled with each of them, never alone."""
     return numba.njit(function, inline="always", **JIT_OPTIONS)

@@ -9,7 +9,7 @@ from minrisk._kernels._jit import kernel, part
 
 @kernel
 def fixed_factors(top, bits):
-    """Powers of two that bring values up to `top` just below 2**bits; 0 where top is 0 (or denormal)."""
+    """Return powers of two that bring values up to `top` just below 2**bits; 0 where top is 0 (or denormal)."""
     factor = np.zeros(top.shape[0])
     for k in range(top.shape[0]):
         if top[k] > 1e-290:
@@ -60,7 +60,7 @@ def fix_columns(values, in_bag, factor, start, stop, fixed, first):
 
 @kernel
 def fix_vector(values, in_bag, factor, start, stop, fixed):
-    """fixed[i] = rint(values[i] * factor) for rows in the bag, else 0; returns the sum of |fixed|."""
+    """Compute fixed[i] = rint(values[i] * factor) for rows in the bag, else 0; returns the sum of |fixed|."""
     total = np.int64(0)
     for i in range(start, stop):
         value = np.int64(0)
@@ -86,7 +86,7 @@ def column_sums(values, in_bag, top, bits, start, stop):
 
 @kernel
 def unfixed(total, top, bits):
-    """Sums of fixed-point numbers as numbers; 0 where `top` is."""
+    """Return sums of fixed-point numbers as numbers; 0 where `top` is."""
     factor = fixed_factors(top, bits)
     out = np.zeros(total.shape[0])
     for k in range(total.shape[0]):
@@ -115,7 +115,7 @@ def add_leaf(values, factor, order, start, end, out):
 
 @kernel
 def leaf_column_sums(edge, mass, top_edge, top_mass, bits, order, start, end, edge_sums, mass_sums):
-    """Sums of edge and mass over the rows of each leaf, (L, D) each; see `add_leaf`."""
+    """Return sums of edge and mass over the rows of each leaf, (L, D) each; see `add_leaf`."""
     edge_factor, mass_factor = fixed_factors(top_edge, bits), fixed_factors(top_mass, bits)
     for leaf in range(start.shape[0]):
         add_leaf(edge, edge_factor, order, start[leaf], end[leaf], edge_sums[leaf])
@@ -124,7 +124,7 @@ def leaf_column_sums(edge, mass, top_edge, top_mass, bits, order, start, end, ed
 
 @part
 def project_row(edge, mass, directions, weight, out):
-    """out = (edge @ directions, mass @ weight) of one row; `directions` is (q, D)."""
+    """Compute out = (edge @ directions, mass @ weight) of one row; `directions` is (q, D)."""
     q, n_outputs = directions.shape
     m = 0.0
     for c in range(q):
@@ -142,7 +142,7 @@ def project_row(edge, mass, directions, weight, out):
 
 @kernel
 def project(edge, mass, directions, weight, start, stop, out):
-    """out[i] = (edge @ directions, mass @ weight) per row; returns the column maxima of its absolute values.
+    """Compute out[i] = (edge @ directions, mass @ weight) per row; returns the column maxima of its absolute values.
 
     `directions` is (q, D).
     """
@@ -195,7 +195,7 @@ def fix_counted(values, top, bits, start, stop, out):
 
 @kernel
 def response_sums(values, response, in_bag, factor, start, stop):
-    """Sum over rows of response * rint(values * factor), per column, over the rows in the bag."""
+    """Return the sum over rows of response * rint(values * factor), per column, over the rows in the bag."""
     n_columns = values.shape[1]
     total = np.zeros(n_columns, dtype=np.int64)
     for i in range(start, stop):

@@ -12,6 +12,14 @@ integers, so neither threads nor the way a histogram came about (rows, or parent
     ABSOLUTE  the same columns: sum_k |E_k|, what votes of -1 and +1 gain
     GINI    the same columns, where E_k is the weight of class k: sum_k E_k^2 / sum_k E_k, the fall of Gini's impurity
     CODEWORD  the same columns: max_k E_k - 1/K sum_k E_k, the slope along the simplex's best codeword, up to a factor
+
+Sparse features are stored as `minrisk._kernels.histogram.Entries`: what is left of a total for the bin of 0 is exact.
+
+Sums over the rows of a node for a pair of classes (r, s), along which one score rises as much as the other falls.
+
+With p the softmax of the scores (costs in it), w = `weight` and everything times e^-log_scale, the loss log(1 + sum z)
+along e_r - e_s has the slope -u = -(edge_r - edge_s) and the curvature rho = mass_r + mass_s + 2 w p_r p_s.
+p_k is 1 - edge_k / w at the row's class y = `label`, and -edge_k / w elsewhere.
 """
 
 from __future__ import annotations
@@ -22,7 +30,7 @@ import numpy as np
 
 from minrisk._kernels._dtypes import BIN, COUNT_BITS, FIXED, MAX_BINS
 from minrisk._kernels._jit import kernel, part
-from minrisk._kernels.node import everything, fill, fill_listed, fill_marked, gather, is_listed
+from minrisk._kernels.histogram import everything, fill, fill_listed, fill_marked, gather, is_listed
 
 SKETCH, EXACT, NEWTON, ABSOLUTE, GINI, CODEWORD, COUNT_APART = 0, 1, 2, 3, 4, 5, 6  # what splits are chosen by: above
 
@@ -38,6 +46,21 @@ _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _POSITION = np.zeros(64, dtype=np.int64)
 for _i in range(64):
     _POSITION[((1 << _i) * int(_DE_BRUIJN) & (2**64 - 1)) >> 58] = _i
+
+
+class Search(NamedTuple):
+    """Hold what the splits of a tree are looked for by."""
+
+    features: np.ndarray  # int64
+    n_drawn: int  # of the features, which a node looks at
+    random: bool  # of each feature one threshold is looked at, which is drawn
+    seed: int
+    factor: np.ndarray  # (C,) what a unit of each column is worth
+    ridge: np.ndarray  # (1,) or (D,), added to a node's mass
+    gain: int  # SKETCH ... COUNT_APART
+    min_leaf: int  # rows
+    min_mass: float  # of a sketch, that a node has which is split
+    max_depth: int
 
 
 class GrowthState(NamedTuple):
@@ -84,7 +107,7 @@ class GrowthState(NamedTuple):
 
 @kernel
 def count_of(total, gain):
-    """Rows behind a total."""
+    """Return rows behind a total."""
     last = total[total.shape[0] - 1]
     return last & COUNT if gain == SKETCH else last
 
@@ -105,7 +128,7 @@ def is_large(total, gain, min_leaf, min_mass):
 
 @kernel
 def merit(total, factor, ridge, gain):
-    """What a split may raise: the loss that a node's own vector takes away, up to constants."""
+    """Return what a split may raise: the loss that a node's own vector takes away, up to constants."""
     n_columns = total.shape[0]
     sum_ = 0.0
     if gain == SKETCH:
@@ -149,7 +172,7 @@ def merit(total, factor, ridge, gain):
 
 @kernel
 def mix(x):
-    """A well-mixed 64-bit number of x (splitmix64)."""
+    """Return a well-mixed 64-bit number of x (splitmix64)."""
     x = (x + np.uint64(0x9E3779B97F4A7C15)) & np.uint64(0xFFFFFFFFFFFFFFFF)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -158,7 +181,7 @@ def mix(x):
 
 @kernel
 def draw_features(features, n_drawn, seed, node, out):
-    """out[:n_drawn] = features of a node in their order, every choice as likely (Knuth's algorithm S).
+    """Compute out[:n_drawn] = features of a node in their order, every choice as likely (Knuth's algorithm S).
 
     Of very many features, where few are drawn, one after another until so many differ.
     """
@@ -333,7 +356,7 @@ def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, leas
 
 @kernel
 def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least, clear, left, right, draws, feature):
-    """Largest merit of the two sides above `least`, the first of equals, what it beat, and its bin.
+    """Return largest merit of the two sides above `least`, the first of equals, what it beat, and its bin.
 
     The bin, midway between occupied ones, is -1 where none is above. `clear` zeroes what it has read of the histogram.
     With `draws` other than 0 the threshold that these draw for the feature is the only one.
@@ -371,31 +394,13 @@ def best_threshold(histogram, words, total, factor, ridge, gain, min_leaf, least
 
 
 @part
-def evaluate_rows(
-    X_binned,
-    features,
-    n_bins,
-    columns,
-    order,
-    start,
-    end,
-    total,
-    factor,
-    ridge,
-    gain,
-    min_leaf,
-    lists,
-    member,
-    leaf,
-    gathered,
-    histogram,
-    least,
-    draws,
-):
-    """Best split of a node straight from its rows, if above `least`: merit, what it beat, feature, bin.
+def evaluate_rows(binned, features, columns, order, start, end, total, search, leaf, gathered, histogram, least, draws):
+    """Find the best split of a node straight from its rows, if above `least`: merit, what it beat, feature, bin.
 
     `histogram` is zero, and left so; `gathered` are the node's columns.
     """
+    X_binned, n_bins, lists, member = binned
+    factor, ridge, gain, min_leaf = search.factor, search.ridge, search.gain, search.min_leaf
     n_columns = columns.shape[1]
     words = np.empty(4, dtype=np.uint64)
     left, right = np.empty(n_columns, dtype=np.int64), np.empty(n_columns, dtype=np.int64)
@@ -420,54 +425,18 @@ def evaluate_rows(
 
 
 @kernel
-def evaluate_some(
-    X_binned,
-    features,
-    n_bins,
-    columns,
-    order,
-    start,
-    end,
-    total,
-    factor,
-    ridge,
-    gain,
-    min_leaf,
-    lists,
-    member,
-    leaf,
-    gathered,
-    least,
-    draws,
-):
-    """`evaluate_rows` by itself, for threads that share the features of a node: see `following`."""
+def evaluate_some(binned, features, columns, order, start, end, total, search, leaf, gathered, least, draws):
+    """Make `evaluate_rows` by itself, for threads that share the features of a node: see `following`."""
     histogram = np.zeros((MAX_BINS, columns.shape[1]), dtype=np.int64)
     return evaluate_rows(
-        X_binned,
-        features,
-        n_bins,
-        columns,
-        order,
-        start,
-        end,
-        total,
-        factor,
-        ridge,
-        gain,
-        min_leaf,
-        lists,
-        member,
-        leaf,
-        gathered,
-        histogram,
-        least,
-        draws,
+        binned, features, columns, order, start, end, total, search, leaf, gathered, histogram, least, draws
     )
 
 
 @kernel
-def evaluate_histograms(histograms, features, n_bins, total, factor, ridge, gain, min_leaf, draws):
-    """Best split of a node from its histograms: merit of both sides, feature, bin (-1: none)."""
+def evaluate_histograms(histograms, features, n_bins, total, search, draws):
+    """Find the best split of a node from its histograms: merit of both sides, feature, bin (-1: none)."""
+    factor, ridge, gain, min_leaf = search.factor, search.ridge, search.gain, search.min_leaf
     n_columns = total.shape[0]
     words = np.empty(4, dtype=np.uint64)
     left, right = np.empty(n_columns, dtype=np.int64), np.empty(n_columns, dtype=np.int64)
@@ -484,7 +453,7 @@ def evaluate_histograms(histograms, features, n_bins, total, factor, ridge, gain
 
 @part
 def partition(column, b, order, start, end, spare):
-    """Rows of a node with bins up to b first, in their old order; returns where the others begin."""
+    """Return rows of a node with bins up to b first, in their old order; returns where the others begin."""
     middle, n_right = start, 0
     for i in range(start, end):  # without branches on the data
         row = order[i]
@@ -499,24 +468,36 @@ def partition(column, b, order, start, end, spare):
 
 
 @part
-def plant(tree, columns, order, gain, min_leaf, min_mass, max_depth):
-    """All rows of `order` in one leaf, the root."""
-    n = order.shape[0]
+def settle(tree, leaf, search):
+    """Set the status of a new leaf: whether its split is to be looked for."""
+    enough = is_large(tree.total[leaf], search.gain, search.min_leaf, search.min_mass)
+    grows = enough and tree.depth[leaf] < search.max_depth and tree.sizes[0] < tree.start.shape[0]
+    tree.status[leaf] = PENDING if grows else CLOSED
+
+
+@part
+def root(tree, n, search):
+    """Put n rows into one leaf, the root, whose total is known."""
     tree.start[0], tree.end[0], tree.depth[0], tree.node[0] = 0, n, 0, 0
     tree.feature[0], tree.bin[0], tree.left[0], tree.gain[0] = 0, 255, 0, 0.0
     tree.sizes[0], tree.sizes[1], tree.sizes[2] = 1, 1, 0
+    settle(tree, 0, search)
+
+
+@part
+def plant(tree, columns, order, search):
+    """Begin with all rows of `order` in one leaf, the root."""
     for c in range(columns.shape[1]):
         tree.total[0, c] = 0
-    for i in range(n):
+    for i in range(order.shape[0]):
         for c in range(columns.shape[1]):
             tree.total[0, c] += columns[order[i], c]
-    grows = is_large(tree.total[0], gain, min_leaf, min_mass) and max_depth > 0 and tree.start.shape[0] > 1
-    tree.status[0] = PENDING if grows else CLOSED
+    root(tree, order.shape[0], search)
 
 
 @part
 def next_split(tree):
-    """The leaf whose split gains most, the first of equals; -1 where none gains or the tree is full."""
+    """Return the leaf whose split gains most, the first of equals; -1 where none gains or the tree is full."""
     split, status, drop = -1, tree.status, tree.drop
     if tree.sizes[0] < tree.start.shape[0]:
         for leaf in range(tree.sizes[0]):
@@ -526,7 +507,7 @@ def next_split(tree):
 
 
 @part
-def branch(tree, split, middle, columns, order):
+def branch(tree, split, middle):
     """Split a leaf whose rows above its threshold begin at `middle`: they are the last leaf's, which is new."""
     parent, first, new = tree.node[split], tree.sizes[1], tree.sizes[0]
     tree.feature[parent], tree.bin[parent] = tree.best_feature[split], tree.best_bin[split]
@@ -539,6 +520,13 @@ def branch(tree, split, middle, columns, order):
     tree.depth[split] += 1
     tree.depth[new] = tree.depth[split]
     tree.sizes[2] = max(tree.sizes[2], tree.depth[split])
+
+
+@part
+def branch_and_sum(tree, split, middle, columns, order):
+    """Split a leaf, and sum the columns over the rows of the smaller side; the other's are what is left."""
+    branch(tree, split, middle)
+    new = tree.sizes[0] - 1
     n_below, n_above = middle - tree.start[split], tree.end[new] - middle
     smaller, larger = (split, new) if n_below <= n_above else (new, split)
     for c in range(columns.shape[1]):
@@ -549,28 +537,41 @@ def branch(tree, split, middle, columns, order):
         tree.total[smaller, c], tree.total[larger, c] = some, whole - some
 
 
+# Of trees whose sums are exchanged between pieces of the rows Python asks one step after another.
 @kernel
-def grow(
-    tree,
-    X_binned,
-    n_bins,
-    columns,
-    features,
-    n_drawn,
-    random,
-    seed,
-    factor,
-    ridge,
-    gain,
-    min_leaf,
-    min_mass,
-    max_depth,
-    large,
-    lists,
-    member,
-    order,
-    spare,
-):
+def begin(tree, total, n, search):
+    """Begin with n rows, whose sums over all pieces are `total`, in one leaf."""
+    for c in range(total.shape[0]):
+        tree.total[0, c] = total[c]
+    root(tree, n, search)
+
+
+@kernel
+def leaf_to_split(tree):
+    """Return `next_split`."""
+    return next_split(tree)
+
+
+@kernel
+def divide_leaf(tree, split, middle, below, above, search):
+    """Split a leaf, the sums of whose sides over all pieces are known."""
+    branch(tree, split, middle)
+    new = tree.sizes[0] - 1
+    for c in range(below.shape[0]):
+        tree.total[split, c], tree.total[new, c] = below[c], above[c]
+    settle(tree, split, search)
+    settle(tree, new, search)
+
+
+@part
+def judge(tree, leaf, fall, feature, bin_):
+    """Take down the best split of a leaf."""
+    tree.drop[leaf], tree.best_feature[leaf], tree.best_bin[leaf] = fall, feature, bin_
+    tree.status[leaf] = EVALUATED if feature >= 0 else CLOSED
+
+
+@kernel
+def grow(tree, binned, columns, search, large, order, spare):
     """Go on growing until the tree is done (-1), or until leaves of more than `large` rows must be evaluated elsewhere.
 
     Where `tree.sizes[0]` is 0 it begins, with all rows of `order` in one leaf. In the second case the return value is
@@ -578,22 +579,15 @@ def grow(
     CLOSED, and the caller fills drop, best_feature, best_bin and status. Leaves that are not
     large enough, by `is_large`, are CLOSED.
     """
-    start, end, depth, total, drop, node, sizes = (
-        tree.start,
-        tree.end,
-        tree.depth,
-        tree.total,
-        tree.drop,
-        tree.node,
-        tree.sizes,
-    )
-    best_feature, best_bin, status = tree.best_feature, tree.best_bin, tree.status
-    max_leaves, n_columns = start.shape[0], columns.shape[1]
+    start, end, total, node, sizes = tree.start, tree.end, tree.total, tree.node, tree.sizes
+    status, member = tree.status, binned.member
+    features, n_drawn, seed = search.features, search.n_drawn, search.seed
+    n_columns = columns.shape[1]
     drawn = np.empty(features.shape[0], dtype=np.int64)
     histogram = np.zeros((MAX_BINS, n_columns), dtype=np.int64)
     gathered = np.empty((min(large, order.shape[0]), n_columns), dtype=np.int64)
     if sizes[0] == 0:
-        plant(tree, columns, order, gain, min_leaf, min_mass, max_depth)
+        plant(tree, columns, order, search)
     if sizes[0] == 1 and status[0] == PENDING and end[0] > large:
         return 0
     split = 0
@@ -602,44 +596,277 @@ def grow(
             if status[leaf] == PENDING:
                 draw_features(features, n_drawn, seed, node[leaf], drawn)
                 gather(columns, order, start[leaf], end[leaf], gathered)
-                whole = merit(total[leaf], factor, ridge, gain)
+                own, some, draws = total[leaf], drawn[:n_drawn], cut_draws(seed, node[leaf], search.random)
+                whole, first, last = merit(own, search.factor, search.ridge, search.gain), start[leaf], end[leaf]
                 value, _, j, b = evaluate_rows(
-                    X_binned,
-                    drawn[:n_drawn],
-                    n_bins,
-                    columns,
-                    order,
-                    start[leaf],
-                    end[leaf],
-                    total[leaf],
-                    factor,
-                    ridge,
-                    gain,
-                    min_leaf,
-                    lists,
-                    member,
-                    leaf,
-                    gathered,
-                    histogram,
-                    whole,
-                    cut_draws(seed, node[leaf], random),
+                    binned, some, columns, order, first, last, own, search, leaf, gathered, histogram, whole, draws
                 )
-                drop[leaf], best_feature[leaf], best_bin[leaf] = value - whole, j, b
-                status[leaf] = EVALUATED if j >= 0 else CLOSED
+                judge(tree, leaf, value - whole, j, b)
         split = next_split(tree)
         if split < 0:
             return -1
-        new, column = sizes[0], X_binned[best_feature[split]]
-        middle = partition(column, best_bin[split], order, start[split], end[split], spare)
-        branch(tree, split, middle, columns, order)
-        if lists[2].shape[0] > 0:
+        new, column = sizes[0], binned.X_binned[tree.best_feature[split]]
+        middle = partition(column, tree.best_bin[split], order, start[split], end[split], spare)
+        branch_and_sum(tree, split, middle, columns, order)
+        if binned.lists[2].shape[0] > 0:
             for i in range(start[new], end[new]):
                 member[order[i]] = new
         any_large = False
         for leaf in (split, new):
-            enough = is_large(total[leaf], gain, min_leaf, min_mass)
-            grows = enough and depth[leaf] < max_depth and sizes[0] < max_leaves
-            status[leaf] = PENDING if grows else CLOSED
-            any_large = any_large or (grows and end[leaf] - start[leaf] > large)
+            settle(tree, leaf, search)
+            any_large = any_large or (status[leaf] == PENDING and end[leaf] - start[leaf] > large)
         if any_large:
             return split
+
+
+# -- Growth on the stored entries of sparse features -------------------------------------------------------------------
+class RowEntries(NamedTuple):
+    """The entries of a round's F features, row after row; a row's features ascend."""
+
+    offsets: np.ndarray  # (n + 1,) int64: where the entries of each row begin
+    feature: np.ndarray  # int32: a number among the F
+    slot: np.ndarray  # int32: of the feature's bin in `sums`
+    first: np.ndarray  # (F + 1,) int64: slots of each feature begin here
+    sums: np.ndarray  # (S, C) int64, zero
+    stamp: np.ndarray  # (F,) int64: the node in which the feature was seen last
+
+
+@kernel
+def count_entries(stored, features, member, offsets):
+    """Compute offsets[i + 1] = entries in these features of rows up to i, of rows whose member is 0."""
+    offsets[:] = 0
+    for f in range(features.shape[0]):
+        for p in range(stored.offsets[features[f]], stored.offsets[features[f] + 1]):
+            if member[stored.rows[p]] == 0:
+                offsets[stored.rows[p] + 1] += 1
+    for i in range(1, offsets.shape[0]):
+        offsets[i] += offsets[i - 1]
+
+
+@kernel
+def pack_entries(stored, features, member, offsets, first, feature, slot):
+    """Fill `feature` and `slot`; `offsets` of each row end where the row before ended."""
+    for f in range(features.shape[0]):
+        for p in range(stored.offsets[features[f]], stored.offsets[features[f] + 1]):
+            i = stored.rows[p]
+            if member[i] == 0:
+                q = offsets[i]
+                feature[q], slot[q] = f, first[f] + stored.bins[p]
+                offsets[i] = q + 1
+    for i in range(offsets.shape[0] - 1, 0, -1):
+        offsets[i] = offsets[i - 1]
+    offsets[0] = 0
+
+
+@kernel
+def evaluate_entries(stored, features, columns, total, search, member, leaf, histogram, left, right, words, draws):
+    """Find the best split of a node from the entries of its rows: merit, feature, bin.
+
+    `histogram` is zero, and left so.
+    """
+    factor, ridge, gain, min_leaf = search.factor, search.ridge, search.gain, search.min_leaf
+    n_columns = columns.shape[1]
+    best, where, which = merit(total, factor, ridge, gain), -1, -1
+    for f in range(features.shape[0]):
+        j = features[f]
+        missing = np.int64(stored.default[j])
+        found = False
+        most = histogram[missing]
+        for p in range(stored.offsets[j], stored.offsets[j + 1]):
+            row = stored.rows[p]
+            if member[row] == leaf:
+                if not found:
+                    found = True
+                    for w in range(4):
+                        words[w] = np.uint64(0)
+                    words[missing >> 6] |= np.uint64(1) << np.uint64(missing & 63)
+                b = np.int64(stored.bins[p])
+                words[b >> 6] |= np.uint64(1) << np.uint64(b & 63)
+                for c in range(n_columns):
+                    value = columns[row, c]
+                    histogram[b, c] += value
+                    most[c] -= value
+        if not found:  # all rows are in one bin
+            continue
+        for c in range(n_columns):
+            most[c] += total[c]
+        value, _, b = best_threshold(
+            histogram, words, total, factor, ridge, gain, min_leaf, best, True, left, right, draws, j
+        )
+        for c in range(n_columns):  # without rows in it, it was passed over
+            most[c] = 0
+        if b >= 0:
+            best, where, which = value, b, j
+    return best, which, where
+
+
+@kernel
+def evaluate_packed(stored, packed, columns, order, start, end, total, search, tick, draws, left, right, words):
+    """Find the best split of a node over all of a round's features: merit, feature, bin. `packed.sums` stay zero."""
+    factor, ridge, gain, min_leaf = search.factor, search.ridge, search.gain, search.min_leaf
+    features = search.features
+    n_columns, sums, stamp, first = columns.shape[1], packed.sums, packed.stamp, packed.first
+    for i in range(start, end):
+        row = order[i]
+        if n_columns == 3:
+            a, b, c = columns[row, 0], columns[row, 1], columns[row, 2]
+            for p in range(packed.offsets[row], packed.offsets[row + 1]):
+                s = packed.slot[p]
+                stamp[packed.feature[p]] = tick
+                sums[s, 0] += a
+                sums[s, 1] += b
+                sums[s, 2] += c
+        else:
+            for p in range(packed.offsets[row], packed.offsets[row + 1]):
+                s = packed.slot[p]
+                stamp[packed.feature[p]] = tick
+                for k in range(n_columns):
+                    sums[s, k] += columns[row, k]
+    best, where, which = merit(total, factor, ridge, gain), -1, -1
+    for f in range(features.shape[0]):
+        if stamp[f] != tick:  # all rows are in one bin
+            continue
+        base, stop = first[f], first[f + 1]
+        most = base + stored.default[features[f]]
+        for k in range(n_columns):
+            rest = total[k]
+            for s in range(base, stop):
+                rest -= sums[s, k]
+            sums[most, k] = rest
+        for w in range(4):
+            words[w] = np.uint64(0)
+        for s in range(stop - base):
+            words[s >> 6] |= np.uint64(1) << np.uint64(s & 63)
+        value, _, threshold = best_threshold(
+            sums[base:stop], words, total, factor, ridge, gain, min_leaf, best, True, left, right, draws, features[f]
+        )
+        for k in range(n_columns):  # without rows in it, it was passed over
+            sums[most, k] = 0
+        if threshold >= 0:
+            best, where, which = value, threshold, features[f]
+    return best, which, where
+
+
+@kernel
+def divide_entries(stored, j, b, order, start, end, spare, side):
+    """Return rows of a node with bins of feature j up to b first, in their old order; returns where the others begin.
+
+    `side` (n,) is zero, and left so.
+    """
+    above = stored.default[j] > b
+    for p in range(stored.offsets[j], stored.offsets[j + 1]):
+        if (stored.bins[p] > b) != above:
+            side[stored.rows[p]] = 1
+    middle, n_right = start, 0
+    for i in range(start, end):
+        row = order[i]
+        if (side[row] == 1) != above:
+            spare[n_right] = row
+            n_right += 1
+        else:
+            order[middle] = row
+            middle += 1
+    for i in range(n_right):
+        order[middle + i] = spare[i]
+    for p in range(stored.offsets[j], stored.offsets[j + 1]):
+        side[stored.rows[p]] = 0
+    return middle
+
+
+@kernel
+def grow_stored(tree, stored, packed, columns, search, member, order, spare, side):
+    """Grow as `grow` does, on stored entries and to the end; the same choices from the same sums.
+
+    Where a node looks at all features they are `packed`. `member` (n,) is 0 for the rows of `order` and -1 for others.
+    A row may stand for several, by its columns.
+    """
+    start, end, total, node, sizes = tree.start, tree.end, tree.total, tree.node, tree.sizes
+    features, n_drawn, seed = search.features, search.n_drawn, search.seed
+    n_columns = columns.shape[1]
+    drawn = np.empty(features.shape[0], dtype=np.int64)
+    histogram = np.zeros((MAX_BINS, n_columns), dtype=np.int64)
+    left, right = np.empty(n_columns, dtype=np.int64), np.empty(n_columns, dtype=np.int64)
+    words = np.empty(4, dtype=np.uint64)
+    plant(tree, columns, order, search)
+    split = 0
+    while True:
+        for leaf in (split, sizes[0] - 1):
+            if tree.status[leaf] == PENDING:
+                own, draws = total[leaf], cut_draws(seed, node[leaf], search.random)
+                if n_drawn == features.shape[0]:
+                    first, last = start[leaf], end[leaf]
+                    value, j, b = evaluate_packed(
+                        stored, packed, columns, order, first, last, own, search, node[leaf], draws, left, right, words
+                    )
+                else:
+                    draw_features(features, n_drawn, seed, node[leaf], drawn)
+                    some = drawn[:n_drawn]
+                    value, j, b = evaluate_entries(
+                        stored, some, columns, own, search, member, leaf, histogram, left, right, words, draws
+                    )
+                judge(tree, leaf, value - merit(own, search.factor, search.ridge, search.gain), j, b)
+        split = next_split(tree)
+        if split < 0:
+            return
+        new, j, b = sizes[0], tree.best_feature[split], tree.best_bin[split]
+        middle = divide_entries(stored, j, b, order, start[split], end[split], spare, side)
+        branch_and_sum(tree, split, middle, columns, order)
+        for i in range(start[new], end[new]):
+            member[order[i]] = new
+        for leaf in (split, new):
+            settle(tree, leaf, search)
+
+
+# -- Pairs of classes --------------------------------------------------------------------------------------------------
+@part
+def probability(edge, y, k, w):
+    """p_k of a row of class y whose edge is (w times) 1[k = y] - p_k."""
+    p = -edge / w
+    return 1.0 + p if k == y else p
+
+
+@kernel
+def node_sums(edge, mass, edge_factor, mass_factor, order, start, end):
+    """Return edge and mass summed over rows order[start:end], in fixed point (2, D)."""
+    D = edge.shape[1]
+    sums = np.zeros((2, D), dtype=np.int64)
+    for i in range(start, end):
+        row = order[i]
+        for k in range(D):
+            sums[0, k] += np.int64(np.rint(edge[row, k] * edge_factor[k]))
+            sums[1, k] += np.int64(np.rint(mass[row, k] * mass_factor[k]))
+    return sums
+
+
+@kernel
+def product_sums(edge, label, weight, scale, r, factor, order, start, end):
+    """w p_r p_k summed over rows order[start:end], in fixed point (D,)."""
+    D = edge.shape[1]
+    sums = np.zeros(D, dtype=np.int64)
+    for i in range(start, end):
+        row = order[i]
+        w, y = weight[row] * scale, label[row]
+        if w > 0.0:
+            own = w * probability(edge[row, r], y, r, w) * factor
+            for k in range(D):
+                sums[k] += np.int64(np.rint(own * probability(edge[row, k], y, k, w)))
+    return sums
+
+
+@kernel
+def pair_columns(edge, mass, label, weight, scale, r, s, factors, order, start, end, columns):
+    """Compute columns[row] = u and rho in fixed point and 1, of rows order[start:end]; returns their sums (3,)."""
+    sums = np.zeros(3, dtype=np.int64)
+    for i in range(start, end):
+        row = order[i]
+        w, y = weight[row] * scale, label[row]
+        rho = 0.0
+        if w > 0.0:
+            rho = mass[row, r] + mass[row, s]
+            rho += 2.0 * w * probability(edge[row, r], y, r, w) * probability(edge[row, s], y, s, w)
+        columns[row, 0] = np.int64(np.rint((edge[row, r] - edge[row, s]) * factors[0]))
+        columns[row, 1] = np.int64(np.rint(rho * factors[1]))
+        columns[row, 2] = 1
+        for c in range(3):
+            sums[c] += columns[row, c]
+    return sums

@@ -1,15 +1,34 @@
-"""Row loops of the guess-averse losses (Beijbom et al., ICML 2014), of a row's differences of scores.
+"""Row loops of the losses of Beijbom et al., ICML 2014: gradients, values, and along a line through the scores.
+
+The guess-averse losses are of a row's differences of scores.
 
 z_k = c_k exp(S_k - S_y) for k != y      GEL: w sum z (Eq. 20)      GLL: w log(1 + sum z) (Eq. 21)
 
 y = `label`, c = row `index` of `cost`, w = `weight`, S = `scores`. The true class's own cost c_y does not enter.
+
+L_s and L_t are the losses that are not averse to guessing.
+
+L_s: sum_k c_k e^(S_k), Eq. (12)      L_t: A B, A = sum_j c_j e^(S_j) and B = sum_k e^(-S_k), Eq. (14)
+
+Along a line through the scores there are value, slope and curvature of each row. Row i is looked at at S_i + step * d_i
+with d_i = factor[i] * move[i], or factor[i] * move[0] where all rows share one direction. Written to `line` (3, n),
+times e^-log_scale: the loss, its first and its second derivative in `step`; at step 0 with factor 1 the first
+derivative is the boosting weight w^r of Eq. (34) to (37). The maxima of the absolute values are returned, (3,).
+
+d = (S_k - S_y) along the line.
+
+Along one direction v that many classes share a value of, their exponentials are summed once, by value. Triangular
+codewords have three different numbers in a coordinate, so a row's loss at S + t f v needs three exponentials whatever
+the number of classes. `group[k]` numbers the value of class k, `values[g]` is the value; `terms` (P, n) holds the sums
+of each row at t = 0, taken from what `gradients` wrote there. `line` is as above. Loops run over GROUPED_ROWS rows side
+by side, which is what is vectorised.
 """
 
 import math
 
 import numpy as np
 
-from minrisk._kernels._exponential import EXPONENTIAL_ROWS, exponentials, logarithm, rows_at_once
+from minrisk._kernels._exponential import EXPONENTIAL_ROWS, exponential, exponentials, logarithm, rows_at_once
 from minrisk._kernels._jit import kernel, part
 
 VANISHED_WEIGHT = 1e-290  # of a row: smaller weights are 0 to the value, as they are in fixed point
@@ -74,7 +93,7 @@ def sums_of_rows(x, n, sums):
 
 @part
 def raise_tops(edge, mass, low, high, top):
-    """top[0], top[1] = max(top, columns of |edge| and of mass) over rows low..high."""
+    """Compute top[0], top[1] = max(top, columns of |edge| and of mass) over rows low..high."""
     for i in range(low, high):
         for k in range(edge.shape[1]):
             top[0, k], top[1, k] = max(top[0, k], abs(edge[i, k])), max(top[1, k], mass[i, k])
@@ -158,7 +177,7 @@ def logistic_gradients(cost, index, label, weight, scores, log_scale, start, sto
 
 @kernel
 def exponential_values(label, edge, in_bag, factor, start, stop):
-    """Sum over the bag's rows of class y of their GEL, which is edge_y, in fixed point, (D,)."""
+    """Return the sum over the bag's rows of class y of their GEL, which is edge_y, in fixed point, (D,)."""
     sums = np.zeros(edge.shape[1], dtype=np.int64)
     for i in range(start, stop):
         if in_bag[i]:
@@ -169,7 +188,7 @@ def exponential_values(label, edge, in_bag, factor, start, stop):
 
 @kernel
 def logistic_values(cost, index, label, weight, scores, log_scale, edge, in_bag, factor, start, stop):
-    """Sum over the bag's rows of class y of their GLL, in fixed point, (D,); `edge` is that of the scores.
+    """Return the sum over the bag's rows of class y of their GLL, in fixed point, (D,); `edge` is that of the scores.
 
     No exponentials: the loss is -log(1 - Q), and where Q is near 1 it is log(z_k / q_k) for any k, of which the largest
     q_k is at least Q / (D - 1).
@@ -198,3 +217,451 @@ def logistic_values(cost, index, label, weight, scores, log_scale, edge, in_bag,
                 value = scores[i, largest] - scores[i, y] + math.log(cost[index[i], largest] * w / -edge[i, largest])
             sums[y] += np.int64(np.rint(w * value * factor[y]))
     return sums
+
+
+@kernel
+def softmax_edges(cost, index, label, weight, scores, log_scale, start, stop, edge, value):
+    """Compute edge_k = w (1[k = y] - p_k) and the row's value, times e^-log_scale; rows start..stop.
+
+    Returns the column maxima of |edge| and of the value, which counts in column y, (2, D).
+    """
+    D = scores.shape[1]
+    top, scale = np.zeros((2, D)), math.exp(-log_scale)
+    for i in range(start, stop):
+        y, w, row, highest = label[i], weight[i] * scale, index[i], scores[i, label[i]]
+        for k in range(D):
+            if cost[row, k] > 0.0 and scores[i, k] > highest:
+                highest = scores[i, k]
+        right, wrong = math.exp(scores[i, y] - highest), 0.0
+        for k in range(D):
+            z = 0.0
+            if k != y and cost[row, k] > 0.0:
+                z = cost[row, k] * math.exp(scores[i, k] - highest)
+            edge[i, k] = z
+            wrong += z
+        total = right + wrong
+        for k in range(D):
+            edge[i, k] *= -w / total
+        edge[i, y] = w * (wrong / total)
+        value[i] = w * (math.log1p(wrong / right) if wrong < right else math.log(total) + highest - scores[i, y])
+        for k in range(D):
+            top[0, k] = max(top[0, k], abs(edge[i, k]))
+        top[1, y] = max(top[1, y], value[i])
+    return top
+
+
+# -- Losses that are not averse to guessing ----------------------------------------------------------------------------
+@kernel
+def sum_gradients(cost, index, label, weight, scores, log_scale, start, stop, edge, mass):
+    """L_s: edge_k = -w c_k e^(S_k), mass_k = w c_k e^(S_k), times e^-log_scale; rows start..stop.
+
+    Returns the column maxima of |edge|, mass and the row's value, which counts in column y.
+    """
+    D = scores.shape[1]
+    height = rows_at_once(D)
+    top, x = np.zeros((3, D)), np.empty((height, D))
+    for low in range(start, stop, height):
+        high = min(low + height, stop)
+        for i in range(low, high):
+            for k in range(D):
+                x[i - low, k] = scores[i, k] - log_scale
+        exponentials(x.reshape(height * D), (high - low) * D)
+        for i in range(low, high):
+            y, w, c, z = label[i], weight[i], cost[index[i]], x[i - low]
+            z[y], total = 0.0, 0.0
+            for k in range(D):
+                v = w * c[k] * z[k]
+                total += v
+                edge[i, k], mass[i, k] = -v, v
+                top[1, k] = max(top[1, k], v)
+            top[2, y] = max(top[2, y], total)
+    top[0] = top[1]
+    return top
+
+
+@kernel
+def sum_values(label, edge, in_bag, factor, start, stop):
+    """Return the sum over the bag's rows of class y of their L_s, which is -sum edge, in fixed point, (D,)."""
+    sums = np.zeros(edge.shape[1], dtype=np.int64)
+    for i in range(start, stop):
+        if in_bag[i]:
+            value = 0.0
+            for k in range(edge.shape[1]):
+                value -= edge[i, k]
+            sums[label[i]] += np.int64(np.rint(value * factor[label[i]]))
+    return sums
+
+
+@kernel
+def pair_terms(cost, index, label, weight, scores, log_scale, low, high, up, down, scale):
+    """w c_k e^(S_k) and e^(-S_k) of rows low..high with the largest of the e^(...) 1; what their products are times."""
+    D = scores.shape[1]
+    for i in range(low, high):
+        s, u, d = scores[i], up[i - low], down[i - low]
+        highest, lowest = s[0], s[0]
+        for k in range(D):
+            highest, lowest = max(highest, s[k]), min(lowest, s[k])
+        for k in range(D):
+            u[k] = s[k] - highest
+            d[k] = lowest - s[k]
+        scale[i - low] = highest - lowest - log_scale
+    n = high - low
+    exponentials(up.reshape(up.size), n * D)
+    exponentials(down.reshape(down.size), n * D)
+    exponentials(scale, n)
+    for i in range(low, high):
+        c, u = cost[index[i]], up[i - low]
+        for k in range(D):
+            u[k] *= weight[i] * c[k]
+        u[label[i]] = 0.0
+
+
+@kernel
+def pair_gradients(cost, index, label, weight, scores, log_scale, start, stop, edge, mass):
+    """L_t: edge_k = w (A e^(-S_k) - c_k e^(S_k) B), mass_k = w (A e^(-S_k) + c_k e^(S_k) B - 2 c_k).
+
+    Returns the column maxima of |edge|, mass and the row's value, which counts in column y.
+    """
+    D = scores.shape[1]
+    height = rows_at_once(D)
+    top, scale = np.zeros((3, D)), np.empty(height)
+    up, down = np.empty((height, D)), np.empty((height, D))
+    for low in range(start, stop, height):
+        high = min(low + height, stop)
+        pair_terms(cost, index, label, weight, scores, log_scale, low, high, up, down, scale)
+        for i in range(low, high):
+            a, b, A, B, y = up[i - low], down[i - low], 0.0, 0.0, label[i]
+            for k in range(D):
+                A, B = A + a[k], B + b[k]
+            w = scale[i - low]
+            for k in range(D):
+                u, v = w * a[k] * B, w * A * b[k]
+                edge[i, k], mass[i, k] = v - u, max(u + v - 2.0 * w * a[k] * b[k], 0.0)
+            top[2, y] = max(top[2, y], w * A * B)
+        for i in range(low, high):
+            for k in range(D):
+                top[0, k], top[1, k] = max(top[0, k], abs(edge[i, k])), max(top[1, k], mass[i, k])
+    return top
+
+
+@kernel
+def pair_values(cost, index, label, weight, scores, log_scale, in_bag, factor, start, stop):
+    """Return the sum over the bag's rows of class y of their L_t, in fixed point, (D,)."""
+    D = scores.shape[1]
+    height = rows_at_once(D)
+    sums, up, down = np.zeros(D, dtype=np.int64), np.empty((height, D)), np.empty((height, D))
+    scale = np.empty(height)
+    for low in range(start, stop, height):
+        high = min(low + height, stop)
+        pair_terms(cost, index, label, weight, scores, log_scale, low, high, up, down, scale)
+        for i in range(low, high):
+            A, B, y = 0.0, 0.0, label[i]
+            for k in range(D):
+                A, B = A + up[i - low, k], B + down[i - low, k]
+            if in_bag[i]:
+                sums[y] += np.int64(np.rint(A * B * scale[i - low] * factor[y]))
+    return sums
+
+
+@kernel
+def gather_pairs(cost, index, label, weight, scores, log_scale, group, n_groups, start, stop, terms):
+    """Return sums over group g of w c_j e^(S_j), then of e^(-S_k), the products of the two times e^-log_scale."""
+    D = scores.shape[1]
+    height = rows_at_once(D)
+    up, down, scale = np.empty((height, D)), np.empty((height, D)), np.empty(height)
+    classes, first = by_group(group, n_groups)
+    for low in range(start, stop, height):
+        high = min(low + height, stop)
+        pair_terms(cost, index, label, weight, scores, log_scale, low, high, up, down, scale)
+        for i in range(low, high):
+            for g in range(n_groups):
+                a, b = 0.0, 0.0
+                for place in range(first[g], first[g + 1]):
+                    k = classes[place]
+                    a, b = a + up[i - low, k], b + down[i - low, k]
+                terms[g, i], terms[n_groups + g, i] = a * scale[i - low], b
+
+
+# -- Along a line through the scores -----------------------------------------------------------------------------------
+@kernel
+def write(line, i, w, value, slope, curvature, top):
+    """Compute line[:, i] = w * (value, slope, curvature), and the maxima so far."""
+    line[0, i], line[1, i], line[2, i] = w * value, w * slope, w * curvature
+    for c in range(3):
+        top[c] = max(top[c], abs(line[c, i]))
+
+
+@kernel
+def write_sums(line, i, w, z, d, top):
+    """`write` of sum z e^(t d) at t = 0: sums of z, z d and z d^2."""
+    value, slope, curvature = 0.0, 0.0, 0.0
+    for k in range(z.shape[0]):
+        value += z[k]
+        slope += z[k] * d[k]
+        curvature += z[k] * d[k] * d[k]
+    write(line, i, w, value, slope, curvature, top)
+
+
+@kernel
+def exponential_along(cost, index, label, weight, scores, factor, move, step, log_scale, start, stop, line):
+    """GEL, Eq. (20): sum c_k e^(S_k - S_y)."""
+    D = scores.shape[1]
+    top, z, d = np.zeros(3), np.empty(D), np.empty(D)
+    for i in range(start, stop):
+        y, c, s, f = label[i], cost[index[i]], scores[i], factor[i]
+        m = move[i] if move.shape[0] > 1 else move[0]
+        base = s[y] + log_scale
+        for k in range(D):
+            d[k] = f * (m[k] - m[y])
+            z[k] = c[k] * exponential(s[k] - base + step * d[k])
+        z[y] = 0.0
+        write_sums(line, i, weight[i], z, d, top)
+    return top
+
+
+@kernel
+def logistic_along(cost, index, label, weight, scores, factor, move, step, log_scale, start, stop, line):
+    """GLL, Eq. (21): log(1 + sum c_k e^(S_k - S_y)), as log-sum-exp; the curvature is a variance."""
+    D = scores.shape[1]
+    top, q, d = np.zeros(3), np.empty(D), np.empty(D)
+    scale = math.exp(-log_scale)
+    for i in range(start, stop):
+        y, c, s, f = label[i], cost[index[i]], scores[i], factor[i]
+        m = move[i] if move.shape[0] > 1 else move[0]
+        highest = 0.0  # of S_k - S_y along the line; 0 is that of the 1
+        for k in range(D):
+            d[k] = f * (m[k] - m[y])
+            q[k] = s[k] - s[y] + step * d[k]
+            if c[k] > 0.0 and q[k] > highest:
+                highest = q[k]
+        for k in range(D):
+            q[k] = c[k] * exponential(min(q[k] - highest, 0.0))
+        q[y] = 0.0
+        wrong, right = 0.0, exponential(-highest)
+        for k in range(D):
+            wrong += q[k]
+        total = wrong + right
+        mean, square = 0.0, 0.0
+        for k in range(D):
+            mean += q[k] * d[k]
+        mean /= total
+        for k in range(D):
+            square += q[k] * (d[k] - mean) * (d[k] - mean)
+        square = (square + right * mean * mean) / total
+        value = math.log1p(wrong / right) if wrong < right else math.log(total) + highest
+        write(line, i, weight[i] * scale, value, mean, square, top)
+    return top
+
+
+@kernel
+def sum_along(cost, index, label, weight, scores, factor, move, step, log_scale, start, stop, line):
+    """L_s, Eq. (12): sum c_k e^(S_k), for scores that sum to 0."""
+    D = scores.shape[1]
+    top, z, d = np.zeros(3), np.empty(D), np.empty(D)
+    for i in range(start, stop):
+        c, s, f = cost[index[i]], scores[i], factor[i]
+        m = move[i] if move.shape[0] > 1 else move[0]
+        for k in range(D):
+            d[k] = f * m[k]
+            z[k] = c[k] * exponential(s[k] - log_scale + step * d[k])
+        z[label[i]] = 0.0
+        write_sums(line, i, weight[i], z, d, top)
+    return top
+
+
+@kernel
+def pair_along(cost, index, label, weight, scores, factor, move, step, log_scale, start, stop, line):
+    """L_t, Eq. (14): sum_k sum_j c_j e^(S_j - S_k) = A B, A = sum_j c_j e^(S_j) and B = sum_k e^(-S_k).
+
+    Deviation: (37) as printed is the gradient of e^(S_k - S_j); it is read with the indices of (14).
+    """
+    D = scores.shape[1]
+    top, s, d = np.zeros(3), np.empty(D), np.empty(D)
+    for i in range(start, stop):
+        y, c, f = label[i], cost[index[i]], factor[i]
+        m = move[i] if move.shape[0] > 1 else move[0]
+        high, low = -np.inf, np.inf
+        for k in range(D):
+            d[k] = f * m[k]
+            s[k] = scores[i, k] + step * d[k]
+            high, low = max(high, s[k]), min(low, s[k])
+        a0, a1, a2, b0, b1, b2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for k in range(D):
+            a = c[k] * exponential(s[k] - high) if k != y else 0.0
+            b = exponential(low - s[k])
+            a0, a1, a2 = a0 + a, a1 + a * d[k], a2 + a * d[k] * d[k]
+            b0, b1, b2 = b0 + b, b1 - b * d[k], b2 + b * d[k] * d[k]
+        w = weight[i] * exponential(high - low - log_scale)
+        write(line, i, w, a0 * b0, a1 * b0 + a0 * b1, a2 * b0 + 2.0 * a1 * b1 + a0 * b2, top)
+    return top
+
+
+# -- Along a direction of few values -----------------------------------------------------------------------------------
+GROUPED_ROWS = 128  # rows side by side: their sums stay within the fastest cache
+SIGN = np.int64(0x7FFFFFFFFFFFFFFF)  # all bits but the sign
+
+
+@kernel
+def largest(values, n, before):
+    """Return the largest of `before` and |values[:n]|, compared as whole numbers: the loop is vectorised."""
+    top = np.float64(before).view(np.int64)
+    for i in range(n):
+        size = np.float64(values[i]).view(np.int64) & SIGN
+        top = max(top, size)
+    return np.int64(top).view(np.float64)
+
+
+@kernel
+def raise_line_tops(line, low, high, top):
+    """Compute top = max(top, |line|) over rows low..high."""
+    for c in range(3):
+        top[c] = largest(line[c, low:high], high - low, top[c])
+
+
+@kernel
+def own_values(label, group, values, low, high, own):
+    """Compute own[i - low] = value of the true class."""
+    for i in range(low, high):
+        own[i - low] = values[group[label[i]]]
+
+
+@kernel
+def moved(terms, factor, own, value, step, n, z, d):
+    """Compute d = v - own, z = terms e^(t f d): what becomes of the terms of value v."""
+    for i in range(n):
+        d[i] = value - own[i]
+        z[i] = terms[i] * exponential(step * factor[i] * d[i])
+
+
+@kernel
+def by_group(group, n_groups):
+    """Return classes in the order of their groups, and where each group begins."""
+    K = group.shape[0]
+    classes, first = np.empty(K, dtype=np.int64), np.empty(n_groups + 1, dtype=np.int64)
+    placed = 0
+    for g in range(n_groups):
+        first[g] = placed
+        for k in range(K):
+            if group[k] == g:
+                classes[placed] = k
+                placed += 1
+    first[n_groups] = placed
+    return classes, first
+
+
+@kernel
+def gather_sums(mass, label, group, start, stop, terms):
+    """GEL, L_s: terms[g, i] = sum of w c_k e^(...) over the wrong classes k of group g; `mass` holds the summands."""
+    classes, first = by_group(group, terms.shape[0])
+    for i in range(start, stop):
+        for g in range(terms.shape[0]):
+            total = 0.0
+            for place in range(first[g], first[g + 1]):
+                k = classes[place]
+                total += mass[i, k] if k != label[i] else 0.0
+            terms[g, i] = total
+
+
+@kernel
+def sums_along(terms, label, group, values, own, factor, step, start, stop, line):
+    """GEL (own = 1): sum_g terms_g e^(t f (v_g - v_y)); L_s (own = 0): sum_g terms_g e^(t f v_g)."""
+    top, base, z, d = np.zeros(3), np.zeros(GROUPED_ROWS), np.empty(GROUPED_ROWS), np.empty(GROUPED_ROWS)
+    for low in range(start, stop, GROUPED_ROWS):
+        high = min(low + GROUPED_ROWS, stop)
+        n, f = high - low, factor[low:high]
+        value, slope, curvature = line[0, low:high], line[1, low:high], line[2, low:high]
+        value[:], slope[:], curvature[:] = 0.0, 0.0, 0.0
+        if own == 1:
+            own_values(label, group, values, low, high, base)
+        for g in range(values.shape[0]):
+            moved(terms[g, low:high], f, base, values[g], step, n, z, d)
+            for i in range(n):
+                value[i] += z[i]
+                slope[i] += z[i] * d[i]
+                curvature[i] += z[i] * d[i] * d[i]
+        for i in range(n):
+            slope[i] *= f[i]
+            curvature[i] *= f[i] * f[i]
+        raise_line_tops(line, low, high, top)
+    return top
+
+
+@kernel
+def gather_shares(edge, mass, label, weight, log_scale, group, start, stop, terms):
+    """GLL: terms[g, i] = sum of q_k over the wrong classes of group g, and last 1 - sum q, from edge_k = -w q_k."""
+    last = terms.shape[0] - 1
+    scale = math.exp(-log_scale)
+    classes, first = by_group(group, last)
+    for i in range(start, stop):
+        y, w = label[i], weight[i] * scale
+        inverse = 1.0 / w if w > 1e-290 else 0.0
+        for g in range(last):
+            total = 0.0
+            for place in range(first[g], first[g + 1]):
+                k = classes[place]
+                total -= edge[i, k] if k != y else 0.0
+            terms[g, i] = total * inverse
+        terms[last, i] = mass[i, y] / edge[i, y] if edge[i, y] > 0.0 else 1.0
+
+
+@kernel
+def shares_along(terms, label, weight, log_scale, group, values, factor, step, start, stop, line):
+    """GLL less its value at t = 0: w log(terms_last + sum_g terms_g e^(t f (v_g - v_y)))."""
+    last = terms.shape[0] - 1
+    scale = math.exp(-log_scale)
+    top, base, total = np.zeros(3), np.empty(GROUPED_ROWS), np.empty(GROUPED_ROWS)
+    z, d = np.empty((last, GROUPED_ROWS)), np.empty((last, GROUPED_ROWS))
+    for low in range(start, stop, GROUPED_ROWS):
+        high = min(low + GROUPED_ROWS, stop)
+        n, f, w, right = high - low, factor[low:high], weight[low:high], terms[last, low:high]
+        value, mean, square = line[0, low:high], line[1, low:high], line[2, low:high]
+        own_values(label, group, values, low, high, base)
+        for i in range(n):
+            total[i], mean[i] = right[i], 0.0
+        for g in range(last):
+            moved(terms[g, low:high], f, base, values[g], step, n, z[g], d[g])
+            for i in range(n):
+                total[i] += z[g, i]
+                mean[i] += z[g, i] * d[g, i]
+        for i in range(n):
+            mean[i] /= total[i]
+            square[i] = right[i] * mean[i] * mean[i]
+        for g in range(last):
+            for i in range(n):
+                square[i] += z[g, i] * (d[g, i] - mean[i]) * (d[g, i] - mean[i])
+        for i in range(n):
+            of_row = w[i] * scale
+            value[i] = of_row * logarithm(total[i])
+            square[i] *= of_row * f[i] * f[i] / total[i]
+            mean[i] *= of_row * f[i]
+        raise_line_tops(line, low, high, top)
+    return top
+
+
+@kernel
+def pairs_along(terms, values, factor, step, start, stop, line):
+    """L_t: (sum_g a_g e^(t f v_g)) (sum_g b_g e^(-t f v_g))."""
+    G = values.shape[0]
+    top, a, b, e = np.zeros(3), np.empty((3, GROUPED_ROWS)), np.empty((3, GROUPED_ROWS)), np.empty(GROUPED_ROWS)
+    for low in range(start, stop, GROUPED_ROWS):
+        high = min(low + GROUPED_ROWS, stop)
+        n, f = high - low, factor[low:high]
+        a[:], b[:] = 0.0, 0.0
+        for g in range(G):
+            up, down, v = terms[g, low:high], terms[G + g, low:high], values[g]
+            for i in range(n):  # only a row of weight 0 may go farther
+                e[i] = exponential(min(max(step * v * f[i], -600.0), 600.0))
+            for i in range(n):
+                x, y = up[i] * e[i], down[i] / e[i]
+                a[0, i] += x
+                a[1, i] += x * v
+                a[2, i] += x * v * v
+                b[0, i] += y
+                b[1, i] -= y * v
+                b[2, i] += y * v * v
+        for i in range(n):
+            line[0, low + i] = a[0, i] * b[0, i]
+            line[1, low + i] = f[i] * (a[1, i] * b[0, i] + a[0, i] * b[1, i])
+            line[2, low + i] = f[i] * f[i] * (a[2, i] * b[0, i] + 2.0 * a[1, i] * b[1, i] + a[0, i] * b[2, i])
+        raise_line_tops(line, low, high, top)
+    return top

@@ -1,4 +1,6 @@
-"""Weighted least squares on one feature at a time: targets of the rows, and their sums with every feature.
+"""Lines in one feature, combinations of features, and Gaussian kernels of all.
+
+Weighted least squares on one feature at a time: targets of the rows, and their sums with every feature.
 
     Z (n_features, n_samples), |z| <= 1      push, pull (n,): u and rho of the rows, in units of a power of two
 
@@ -6,17 +8,19 @@ Rows ask for g(z) = a z + b of least sum rho (u / rho - g)^2. Products are round
 adding ROUNDER, which leaves them in the low bits: int64 sums, exact and vectorised.
 """
 
+import math
+
 import numpy as np
 
 from minrisk._kernels._dtypes import FAR, ROUNDER, ROUNDER_BITS
-from minrisk._kernels._jit import kernel
+from minrisk._kernels._jit import kernel, part
 
 UNIFORM, SLOPE, CURVATURE = 0, 1, 2  # what a row weighs, as `DirectedRows.aim` says
 
 
 @kernel
 def aim(line, weight, in_bag, weighting, start, stop, push, pull):
-    """push = -slope, pull = rho (the row's weight, its |slope| or its curvature); 0 out of the bag.
+    """Compute push = -slope, pull = rho (the row's weight, its |slope| or its curvature); 0 out of the bag.
 
     Returns the maxima of |push| and pull.
     """
@@ -38,7 +42,7 @@ def aim(line, weight, in_bag, weighting, start, stop, push, pull):
 
 @kernel
 def linear_sums(Z, features, push, pull, push_factor, pull_factor, start, stop, out):
-    """out[c] += sums of rho z, rho z^2 and u z over rows start..stop, z = Z[features[c]], in fixed point."""
+    """Compute out[c] += sums of rho z, rho z^2 and u z over rows start..stop, z = Z[features[c]], in fixed point."""
     count = np.int64(stop - start)
     u, rho = np.empty(stop - start), np.empty(stop - start)
     for i in range(start, stop):
@@ -58,7 +62,7 @@ def linear_sums(Z, features, push, pull, push_factor, pull_factor, start, stop, 
 
 @kernel
 def stored_linear_sums(offsets, rows, z, features, push, pull, push_factor, pull_factor, first, last, out):
-    """out[c] = sums of rho, rho z, rho z^2, u z and u over the stored entries of features[c], c in first..last.
+    """Compute out[c] = sums of rho, rho z, rho z^2, u z and u over the stored entries of features[c], c in first..last.
 
     The entries of feature j are those from offsets[j] to offsets[j + 1]; sums are in fixed point.
     """
@@ -93,7 +97,7 @@ def line_sums(line, in_bag, factor, start, stop):
 
 @kernel
 def line_response(x, slope, origin, value, start, stop, response):
-    """response = value + slope * (x - origin) of rows start..stop, value where x, their feature, is missing."""
+    """Compute response = value + slope * (x - origin) of rows start..stop, value where x, their feature, is missing."""
     for i in range(start, stop):
         difference = x[i] - origin
         response[i] = value
@@ -103,3 +107,85 @@ def line_response(x, slope, origin, value, start, stop, response):
                 response[i] += min(max(2.0 * (slope * difference), -FAR), FAR)
             else:
                 response[i] += min(max(slope * difference, -FAR), FAR)
+
+
+# -- Linear combinations of features -----------------------------------------------------------------------------------
+@kernel
+def project_rows(X, center, weights, out):
+    """Compute out[i, c] = sum_j (X[i, j] - center[j]) * weights[j, c] for float32 `out`; missing values add nothing.
+
+    One feature after another, so that a row's values depend neither on its place nor on the other rows.
+    """
+    n_features, n_columns = weights.shape
+    sums = np.empty(n_columns)
+    for i in range(out.shape[0]):
+        for c in range(n_columns):
+            sums[c] = 0.0
+        for j in range(n_features):
+            x = X[i, j] - center[j]
+            if x == x:
+                x = min(max(x, -FAR), FAR)
+                for c in range(n_columns):
+                    sums[c] += x * weights[j, c]
+        for c in range(n_columns):
+            out[i, c] = sums[c]
+
+
+# -- Gaussian kernels --------------------------------------------------------------------------------------------------
+@part
+def near_landmarks(x, center, scale, landmarks, width, out):
+    """out[c] = exp(-width sum_j ((x[j] - center[j]) / scale[j] - landmarks[j, c])^2); missing values are the center.
+
+    Features of scale 0 are left out. One feature after another, so that a row's values depend on nothing else.
+    """
+    d, m = landmarks.shape
+    for c in range(m):
+        out[c] = 0.0
+    for j in range(d):
+        if scale[j] == 0.0:
+            continue
+        z = (x[j] - center[j]) / scale[j]
+        if z != z:
+            z = 0.0
+        for c in range(m):
+            apart = z - landmarks[j, c]
+            out[c] += apart * apart
+    for c in range(m):
+        out[c] = math.exp(-width * out[c])
+
+
+@kernel
+def kernel_matrix(X, center, scale, landmarks, width, out):
+    """Kernels of every row, (n, m)."""
+    for i in range(len(X)):
+        near_landmarks(X[i], center, scale, landmarks, width, out[i])
+
+
+@kernel
+def add_smooth(X, center, scale, landmarks, width, vectors, scores):
+    """Compute scores[i] += sum_c kernel of row i and landmark c times vectors[c]."""
+    m, D = vectors.shape
+    near = np.empty(m)
+    for i in range(len(X)):
+        near_landmarks(X[i], center, scale, landmarks, width, near)
+        for c in range(m):
+            for k in range(D):
+                scores[i, k] += near[c] * vectors[c, k]
+
+
+@kernel
+def residuals(scores, intercept, label, weight, out):
+    """Compute out[i, k] = weight[i] ((k == label[i]) - p_k), with p the softmax of intercept + scores[i]."""
+    n, K = scores.shape
+    for i in range(n):
+        top = -np.inf
+        for k in range(K):
+            out[i, k] = scores[i, k] + intercept[k]
+            top = max(top, out[i, k])
+        total = 0.0
+        for k in range(K):
+            out[i, k] = math.exp(out[i, k] - top)
+            total += out[i, k]
+        for k in range(K):
+            out[i, k] *= -weight[i] / total
+        out[i, label[i]] += weight[i]

@@ -1,4 +1,7 @@
-"""Log-losses of probabilities by a link, row by row, and how they change with the scores."""
+"""Log-losses of probabilities by a link, row by row, and how they change with the scores.
+
+Mean gradients of an expected cost along straight lines of scores.
+"""
 
 import math
 
@@ -11,7 +14,7 @@ SIGMOID, SOFTMAX = 0, 1  # what makes probabilities of scores
 
 @part
 def log_of(x, top, sigmoid):
-    """Log of 1 / (1 + exp(-x)), or of exp(x - top)."""
+    """Return log of 1 / (1 + exp(-x)), or of exp(x - top)."""
     if not sigmoid:
         return x - top
     return -math.log1p(math.exp(-x)) if x > -30.0 else x
@@ -19,7 +22,7 @@ def log_of(x, top, sigmoid):
 
 @part
 def log_probabilities(kind, x, log_p):
-    """log_p[k] = log p_k, with p_k in proportion to sigmoid(x_k), or to exp(x_k)."""
+    """Compute log_p[k] = log p_k, with p_k in proportion to sigmoid(x_k), or to exp(x_k)."""
     top, total = x[0], 0.0
     for k in range(1, len(x)):
         top = max(top, x[k])
@@ -85,7 +88,7 @@ def mixed_residuals(kind, base, fold, scores, shift, label, caution, losses, res
 
 @kernel
 def row_dots(a, b, out):
-    """out[i] = sum_k a[i, k] b[i, k], of each row by itself."""
+    """Compute out[i] = sum_k a[i, k] b[i, k], of each row by itself."""
     for i in range(len(a)):
         total = 0.0
         for k in range(a.shape[1]):
@@ -95,7 +98,7 @@ def row_dots(a, b, out):
 
 @kernel
 def expected_costs(kind, scale, scores, costs):
-    """Expected cost of each decision, (n, D): sum_k p_k costs[i, k, d].
+    """Return expected cost of each decision, (n, D): sum_k p_k costs[i, k, d].
 
     `costs` (n, K, D), or (1, K, D) for all rows alike.
     """
@@ -120,3 +123,50 @@ def expected_costs(kind, scale, scores, costs):
         for d in range(D):
             own[d] /= total
     return expected
+
+
+MOST_PANELS = 4096  # of a line; scores that differ by more than twice as many are as good as infinitely apart
+
+
+@kernel
+def mean_gradients(kind, scale, start, scores, costs, point, point_weight, out):
+    """Compute out[i, k] = mean over the line from `start` to scores[i] of d c / d score k, c = sum_k p_k costs[i, k].
+
+    p_k is in proportion to sigmoid(scale h_k), or to exp(scale h_k). A line is cut in panels within which no
+    log-odds change by more than 2; there the gradient is smooth, and the points of Gauss and Legendre are exact to
+    float64.
+    """
+    n_rows, K = scores.shape
+    p, slope = np.empty(K), np.empty(K)
+    for i in range(n_rows):
+        span = 0.0
+        least, most = scores[i, 0] - start[0], scores[i, 0] - start[0]
+        for k in range(K):
+            move = scores[i, k] - start[k]
+            least, most = min(least, move), max(most, move)
+            span = max(span, abs(move))
+            out[i, k] = 0.0
+        if kind != SIGMOID:
+            span = most - least
+        n_panels = int(min(max(1.0, math.ceil(scale * span / 2.0)), MOST_PANELS))
+        for panel in range(n_panels):
+            for q in range(len(point)):
+                t, w = (panel + point[q]) / n_panels, point_weight[q] / n_panels
+                top = -np.inf
+                for k in range(K):
+                    p[k] = scale * ((1.0 - t) * start[k] + t * scores[i, k])
+                    top = max(top, p[k])
+                total, cost = 0.0, 0.0
+                for k in range(K):
+                    x = p[k]
+                    if kind == SIGMOID and top > -30.0:  # if not, all sigmoids are exponentials, to float64
+                        small = math.exp(-abs(x))
+                        p[k] = (1.0 if x > 0.0 else small) / (1.0 + small)
+                        slope[k] = (small if x > 0.0 else 1.0) / (1.0 + small)
+                    else:
+                        p[k], slope[k] = math.exp(x - top), 1.0
+                    total += p[k]
+                    cost += p[k] * costs[i, k]
+                cost /= total
+                for k in range(K):
+                    out[i, k] += w * (scale * slope[k] * (p[k] / total) * (costs[i, k] - cost))

@@ -1,13 +1,36 @@
-"""Row loops of the coupled losses: for an entry with costs c+ and c-, c+ F(h) + c- F(-h) (REBEL, Eq. 2).
+"""Row loops of losses: coupled, of the true class's score, the structured hinge, chains and output codes.
+
+Coupled losses: for an entry with costs c+ and c-, c+ F(h) + c- F(-h) (REBEL, Eq. 2).
 
 c+ = cost - beta    c- = phi - cost     (rows of `cost`, picked by `index`; `weight` is the sample weight)
 F: EXPONENTIAL_BOUND e^x, LOGISTIC_BOUND log2(1 + e^x), SQUARED_BOUND (1 + x)^2
+
+Exponential losses of the true class's score: w exp(-(S_y - share sum_k S_k)).
+
+y = `label`, w = `weight`, S = `scores`. With share 0 it is the score alone, with 1 / D what it is above their mean.
+
+The structured hinge loss: w max_k (c_k + S_k - S_y), c_y counted as 0, and of its cutting planes.
+
+y = `label`, c = row `index` of `cost`, w = `weight`, S = `scores`. The decision of the maximum is the row's *choice*;
+of several the first one, the class itself before others. In a plane a row has edge w at y and -w at its choice, which
+is minus the slope of w (c_choice + S_choice - S_y).
+
+Chains: one score to each separator of classes, with weights of its own that are normalised on their own.
+
+scores, edge (n, G)    rates, share (T, G), of each line of the cost table    row (n,): a row's line
+e = weight * share * exp(-rate * score - shift), at most weight * share; edge = sign(rate) * e
+
+Output codes: exponentials of bits, and how far a row's bits are from the word of each class.
+
+signed (T, L): a line's weight of each bit, with the sign that the bit should have
+words (K, L): -1 or +1, the word of each class, int8
 """
 
 import math
 
 import numpy as np
 
+from minrisk._kernels._dtypes import TIE
 from minrisk._kernels._exponential import exponential
 from minrisk._kernels._jit import kernel, part
 
@@ -75,7 +98,7 @@ def exponential_gradients(cost, beta, phi, index, weight, scores, log_scale, sta
 
 @kernel
 def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, start, stop, edge, mass):
-    """edge = -d/dh, mass = the weights' sum (exponential) or d2/dh2, both times e^-log_scale; rows start..stop.
+    """Compute edge = -d/dh, mass = the weights' sum (exponential) or d2/dh2, both times e^-log_scale; rows start..stop.
 
     Returns the column maxima of |edge|, mass and value (of the exponential the mass is the value).
     """
@@ -141,7 +164,7 @@ def coupled_contrast(base, cost, beta, phi, index, weight, scores, edge, vector,
 
 @kernel
 def coupled_slopes(base, cost, beta, phi, index, weight, scores, response, in_bag, vector, factors, start, stop):
-    """Value, slope and curvature in a of sum_n loss(scores + response * a) per column, in fixed point, of rows.
+    """Return value, slope and curvature in a of sum_n loss(scores + response * a) per column, in fixed point, of rows.
 
     For the losses without a closed form: logistic and squared.
     """
@@ -169,3 +192,331 @@ def coupled_slopes(base, cost, beta, phi, index, weight, scores, response, in_ba
             sums[1, k] += np.int64(np.rint(w * f * slope * factors[1, k]))
             sums[2, k] += np.int64(np.rint(w * f * f * curvature * factors[2, k]))
     return sums
+
+
+# -- Exponential losses of the true class's score ----------------------------------------------------------------------
+@kernel
+def own_gradients(label, weight, scores, share, log_scale, start, stop, edge, mass):
+    """Compute edge_k = v (delta_yk - share) and mass_k = v (delta_yk - share)^2, v the row's value times e^-log_scale.
+
+    Returns the column maxima of |edge|, mass and the value, which counts in column y; rows start..stop.
+    """
+    D = scores.shape[1]
+    top = np.zeros((3, D))
+    for i in range(start, stop):
+        y, total = label[i], 0.0
+        if share > 0.0:
+            for k in range(D):
+                total += scores[i, k]
+        v = weight[i] * exponential(share * total - scores[i, y] - log_scale)
+        for k in range(D):
+            edge[i, k], mass[i, k] = -share * v, share * share * v
+        edge[i, y], mass[i, y] = (1.0 - share) * v, (1.0 - share) * (1.0 - share) * v
+        for k in range(D):
+            top[0, k], top[1, k] = max(top[0, k], abs(edge[i, k])), max(top[1, k], mass[i, k])
+        top[2, y] = max(top[2, y], v)
+    return top
+
+
+@kernel
+def own_values(label, edge, share, in_bag, factor, start, stop):
+    """Return the sum over the bag's rows of class y of their values, edge_y / (1 - share), in fixed point (D,)."""
+    sums = np.zeros(edge.shape[1], dtype=np.int64)
+    for i in range(start, stop):
+        if in_bag[i]:
+            y = label[i]
+            sums[y] += np.int64(np.rint(edge[i, y] / (1.0 - share) * factor[y]))
+    return sums
+
+
+@kernel
+def own_along(label, weight, scores, share, factor, move, step, log_scale, start, stop, line):
+    """Value, slope and curvature of each row at scores + step * factor * move: see `minrisk._kernels.guess_averse`."""
+    D = scores.shape[1]
+    top = np.zeros(3)
+    for i in range(start, stop):
+        y, s, f, total, d = label[i], scores[i], factor[i], 0.0, 0.0
+        m = move[i] if move.shape[0] > 1 else move[0]
+        if share > 0.0:
+            for k in range(D):
+                total += s[k]
+                d += m[k]
+        d = f * (m[y] - share * d)
+        v = weight[i] * exponential(share * total - s[y] - step * d - log_scale)
+        line[0, i], line[1, i], line[2, i] = v, -v * d, v * d * d
+        for c in range(3):
+            top[c] = max(top[c], abs(line[c, i]))
+    return top
+
+
+# -- The structured hinge loss -----------------------------------------------------------------------------------------
+@part
+def chosen(cost, scores, y):
+    """Return the decision that a row's margin fails most at, and by how much."""
+    choice, most, own = y, 0.0, scores[y]
+    for k in range(scores.shape[0]):
+        lack = cost[k] + (scores[k] - own)
+        if k != y and lack > most:
+            choice, most = k, lack
+    return choice, most
+
+
+@part
+def fill_plane(cost, scores, y, w, e, top):
+    """Return the row's edge, and its column maxima; returns the row's loss."""
+    choice, most = chosen(cost, scores, y)
+    for k in range(scores.shape[0]):
+        e[k] = 0.0
+    if choice != y:
+        e[y], e[choice] = w, -w
+        top[y], top[choice] = max(top[y], w), max(top[choice], w)
+    return w * most
+
+
+@kernel
+def hinge_edges(cost, index, label, weight, scores, start, stop, edge, value):
+    """Return edge, and value[i], the row's loss, of rows start..stop.
+
+    Returns the column maxima of |edge|, and of the value, which counts in column y, (2, D).
+    """
+    top = np.zeros((2, scores.shape[1]))
+    for i in range(start, stop):
+        y = label[i]
+        value[i] = fill_plane(cost[index[i]], scores[i], y, weight[i], edge[i], top[0])
+        top[1, y] = max(top[1, y], value[i])
+    return top
+
+
+@kernel
+def hinge_gradients(cost, index, label, weight, scores, start, stop, edge, mass):
+    """The same with no value, and no mass, since there is no curvature; returns maxima with mass in between, (3, D)."""
+    top = np.zeros((3, scores.shape[1]))
+    for i in range(start, stop):
+        y = label[i]
+        for k in range(scores.shape[1]):
+            mass[i, k] = 0.0
+        value = fill_plane(cost[index[i]], scores[i], y, weight[i], edge[i], top[0])
+        top[2, y] = max(top[2, y], value)
+    return top
+
+
+@kernel
+def hinge_values(cost, index, label, weight, scores, in_bag, factor, start, stop):
+    """Return the sum over the bag's rows of each class of their loss, in fixed point, (D,)."""
+    sums = np.zeros(scores.shape[1], dtype=np.int64)
+    for i in range(start, stop):
+        if in_bag[i]:
+            y = label[i]
+            sums[y] += np.int64(np.rint(weight[i] * chosen(cost[index[i]], scores[i], y)[1] * factor[y]))
+    return sums
+
+
+@kernel
+def read_choices(edge, label, start, stop, choices):
+    """Compute choices[i] = the decision with an edge below 0, the class where there is none."""
+    for i in range(start, stop):
+        choices[i] = label[i]
+        for k in range(edge.shape[1]):
+            if edge[i, k] < 0.0:
+                choices[i] = k
+
+
+@kernel
+def weigh_choices(choices, shares, label, weight, start, stop, edge):
+    """edge = the planes' edges times their shares, added up; choices (P, n). Returns the column maxima of |edge|."""
+    top = np.zeros(edge.shape[1])
+    for i in range(start, stop):
+        y, e = label[i], edge[i]
+        for k in range(edge.shape[1]):
+            e[k] = 0.0
+        for p in range(shares.shape[0]):
+            e[choices[p, i]] -= weight[i] * shares[p]
+            e[y] += weight[i] * shares[p]
+        for k in range(edge.shape[1]):
+            top[k] = max(top[k], abs(e[k]))
+    return top
+
+
+@kernel
+def sum_choices(choices, label, weight, response, in_bag, factor, n_outputs, start, stop):
+    """Return sums over the bag's rows of response * edge in each plane, in fixed point, (P, D)."""
+    sums = np.zeros((choices.shape[0], n_outputs), dtype=np.int64)
+    for i in range(start, stop):
+        if in_bag[i]:
+            whole = np.int64(response[i]) * np.int64(np.rint(weight[i] * factor))
+            for p in range(choices.shape[0]):
+                sums[p, label[i]] += whole
+                sums[p, choices[p, i]] -= whole
+    return sums
+
+
+# -- Chains ------------------------------------------------------------------------------------------------------------
+@kernel
+def largest_exponents(rates, row, weight, share, scores, start, stop):
+    """The largest -rate * score of each chain over the rows of some weight in it, (G,); -inf where there are none."""
+    n_chains = scores.shape[1]
+    top = np.full(n_chains, -np.inf)
+    for i in range(start, stop):
+        line = row[i]
+        if weight[i] > 0.0:
+            for q in range(n_chains):
+                if share[line, q] > 0.0:
+                    top[q] = max(top[q], -rates[line, q] * scores[i, q])
+    return top
+
+
+@kernel
+def chain_edges(rates, row, weight, share, scores, shift, start, stop, edge):
+    """Write the edges; returns the maxima of their absolute values, (G,)."""
+    n_chains = scores.shape[1]
+    top = np.zeros(n_chains)
+    for i in range(start, stop):
+        line, w = row[i], weight[i]
+        for q in range(n_chains):
+            e = w * share[line, q]
+            if e > 0.0:
+                e *= exponential(-rates[line, q] * scores[i, q] - shift[q])
+            top[q] = max(top[q], e)
+            edge[i, q] = e if rates[line, q] > 0.0 else -e
+    return top
+
+
+@kernel
+def size_sums(edge, in_bag, factor, start, stop):
+    """Return the sum of |edge| over the bag's rows, in fixed point, (G,)."""
+    n_chains = edge.shape[1]
+    total = np.zeros(n_chains, dtype=np.int64)
+    for i in range(start, stop):
+        if in_bag[i]:
+            for q in range(n_chains):
+                total[q] += np.int64(np.rint(abs(edge[i, q]) * factor[q]))
+    return total
+
+
+@kernel
+def side_errors(edge, chain, response, in_bag, factor, start, stop):
+    """Of a chain: sums of |edge| over the bag's rows inside the set and outside, and of those answered wrongly, (2, 2).
+
+    Inside are the rows of positive edges, where the right answer is above 0.
+    """
+    sums = np.zeros((2, 2), dtype=np.int64)
+    for i in range(start, stop):
+        if in_bag[i]:
+            e = np.int64(np.rint(abs(edge[i, chain]) * factor))
+            outside = 0 if edge[i, chain] > 0.0 else 1
+            sums[outside, 0] += e
+            if (response[i] > 0.0) == (outside == 1):
+                sums[outside, 1] += e
+    return sums
+
+
+@kernel
+def take_chain(edge, chain, in_bag, start, stop, push, pull):
+    """Compute push = edge and pull = |edge| of one chain, 0 out of the bag."""
+    for i in range(start, stop):
+        e = edge[i, chain] if in_bag[i] else 0.0
+        push[i, 0], pull[i, 0] = e, abs(e)
+
+
+@kernel
+def add_to_chain(scores, chain, response, step, start, stop):
+    """Compute scores[:, chain] += response * step."""
+    for i in range(start, stop):
+        scores[i, chain] += response[i] * step
+
+
+@kernel
+def scan_chains(histogram, features, n_bins, total, edge, bin_):
+    """The split of each feature that parts each chain best: the largest |total - 2 left|, the lowest bin of equals.
+
+    edge, bin_ (n_features, G): -1 and 0 where a feature has one bin.
+    """
+    n_chains = histogram.shape[2]
+    left = np.empty(n_chains, dtype=np.int64)
+    for c in range(features.shape[0]):
+        for q in range(n_chains):
+            left[q], edge[c, q], bin_[c, q] = 0, -1, 0
+        for b in range(n_bins[features[c]] - 1):
+            for q in range(n_chains):
+                left[q] += histogram[c, b, q]
+                size = abs(total[q] - 2 * left[q])
+                if size > edge[c, q] * (1.0 + TIE):
+                    edge[c, q], bin_[c, q] = size, b
+
+
+# -- Output codes ------------------------------------------------------------------------------------------------------
+LEAST_SURE_TOTAL = 2.0**-8  # of a sum in the largest possible term, from which on whole numbers have digits enough
+
+
+@kernel
+def bit_gradients(signed, index, weight, scores, log_scale, start, stop, edge, mass):
+    """mass_l = w |v_l| exp(-sign(v_l) f_l - log_scale), v the row's line of `signed`, and edge_l = sign(v_l) mass_l.
+
+    Returns the column maxima of |edge|, mass and value, which are one and the same; rows start..stop.
+    """
+    L = scores.shape[1]
+    top = np.zeros((3, L))
+    for i in range(start, stop):
+        w, v, f, e, m = weight[i], signed[index[i]], scores[i], edge[i], mass[i]
+        for k in range(L):
+            size = w * abs(v[k]) * exponential((-f[k] if v[k] > 0.0 else f[k]) - log_scale)
+            m[k] = size
+            e[k] = size if v[k] > 0.0 else -size
+        for k in range(L):
+            top[0, k] = m[k] if m[k] > top[0, k] else top[0, k]
+    top[1] = top[0]
+    top[2] = top[0]
+    return top
+
+
+@part
+def log_loss_of_word(word, bits, scale):
+    """log sum_l exp(-word[l] bits[l]), its own largest term taken out first."""
+    top, total = -word[0] * bits[0], np.int64(0)
+    for k in range(bits.shape[0]):
+        top = max(top, -word[k] * bits[k])
+    for k in range(bits.shape[0]):
+        total += np.int64(np.rint(scale * exponential(-word[k] * bits[k] - top)))
+    return top + math.log(total / scale)
+
+
+@kernel
+def log_losses(words, scores, start, stop, out):
+    """Compute out[i, k] = -log sum_l exp(-words[k, l] f_l) of rows start..stop, f = scores[i], without overflow.
+
+    Sums are of whole numbers: words whose bits are as near, in whatever order, are exactly as near. Terms are first
+    taken relative to the largest that any word could have, and of words without such a term all again.
+    """
+    K, L = words.shape
+    scale = 2.0 ** (61 - math.ceil(math.log2(L + 1)))
+    gap = np.empty(L, dtype=np.int64)  # of the terms for -1 and for +1
+    for i in range(start, stop):
+        top, both = 0.0, np.int64(0)
+        for k in range(L):
+            top = max(top, abs(scores[i, k]))
+        for k in range(L):
+            below = np.int64(np.rint(scale * exponential(-scores[i, k] - top)))
+            above = np.int64(np.rint(scale * exponential(scores[i, k] - top)))
+            gap[k] = above - below
+            both += above + below
+        for c in range(K):
+            twice = both
+            for k in range(L):
+                twice -= words[c, k] * gap[k]
+            share = 0.5 * twice / scale
+            if share > LEAST_SURE_TOTAL:
+                out[i, c] = -top - math.log(share)
+            else:
+                out[i, c] = -log_loss_of_word(words[c], scores[i], scale)
+
+
+@kernel
+def agreements(words, scores, start, stop, out):
+    """out[i, k] = minus the bits in which the signs of f differ from the word of class k; a bit of 0 counts half."""
+    K, L = words.shape
+    for i in range(start, stop):
+        for c in range(K):
+            same = 0.0
+            for k in range(L):
+                same += words[c, k] * np.sign(scores[i, k])
+            out[i, c] = 0.5 * (same - L)

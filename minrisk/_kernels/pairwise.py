@@ -11,44 +11,20 @@ import math
 
 import numpy as np
 
-from minrisk._kernels._exponential import LN2_HIGH, LN2_LOW, exponential
-from minrisk._kernels._jit import kernel
-
-MANTISSA = (1 << 52) - 1  # the bits of a float64 below its exponent
-SIGNED_ONE = 1023 << 52  # the bits of 1.0
-SQRT2 = 1.4142135623730951  # above it a mantissa is halved: logarithms are taken near 1
-TWO_52 = 4503599627370496.0  # 2^52: from here on float64 are whole, one after another
-TWO_52_BITS = 1075 << 52  # its bits; with a small whole number in the low bits it is 2^52 plus that number
-
-
-@kernel
-def log1p(t):
-    """log(1 + t) for t >= 0 within a few ulp; unlike math.log1p it is inlined and vectorised."""
-    x = 1.0 + t
-    bits = np.float64(x).view(np.int64)
-    m = np.int64((bits & MANTISSA) | SIGNED_ONE).view(np.float64)
-    high = m > SQRT2
-    m = 0.5 * m if high else m
-    e = np.int64((bits >> 52) | TWO_52_BITS).view(np.float64) - (TWO_52 + 1023.0) + (1.0 if high else 0.0)
-    s = (m - 1.0) / (m + 1.0)
-    s2 = s * s
-    series = 1.0 / 15.0 + s2 * (1.0 / 17.0 + s2 * (1.0 / 19.0 + s2 * (1.0 / 21.0)))
-    series = 1.0 / 7.0 + s2 * (1.0 / 9.0 + s2 * (1.0 / 11.0 + s2 * (1.0 / 13.0 + s2 * series)))
-    series = 1.0 + s2 * (1.0 / 3.0 + s2 * (1.0 / 5.0 + s2 * series))
-    lost = (t - (x - 1.0)) / x  # what 1 + t rounded away; of a large t, nothing that counts
-    return e * LN2_HIGH + (2.0 * s * series + (e * LN2_LOW + (lost if x < 4.0 else 0.0)))
+from minrisk._kernels._exponential import exponential, log1p
+from minrisk._kernels._jit import kernel, part
 
 
 @kernel
 def raise_to(top, values):
-    """top = max(top, values), elementwise."""
+    """Compute top = max(top, values), elementwise."""
     for k in range(top.shape[0]):
         top[k] = values[k] if values[k] > top[k] else top[k]
 
 
 @kernel
 def edges_along(edge, vector, start, stop, out):
-    """out[i] = sum_k edge[i, k] vector[k] of rows start..stop; returns the largest in size."""
+    """Compute out[i] = sum_k edge[i, k] vector[k] of rows start..stop; returns the largest in size."""
     top = 0.0
     for i in range(start, stop):
         total = 0.0
@@ -57,6 +33,20 @@ def edges_along(edge, vector, start, stop, out):
         out[i] = total
         top = max(top, abs(total))
     return top
+
+
+@part
+def row_loss(c, s, y, w, less, value):
+    """Fill `less` with min(z, 1 / z) and `value` with the terms of a row's loss, which is returned."""
+    own, total = s[y], 0.0
+    for k in range(s.shape[0]):
+        less[k] = exponential(-abs(s[k] - own))
+    for k in range(s.shape[0]):
+        value[k] = w * c[k] * (log1p(less[k]) + (s[k] - own if s[k] > own else 0.0))
+    value[y] = 0.0
+    for k in range(s.shape[0]):
+        total += value[k]
+    return total
 
 
 @kernel
@@ -72,22 +62,17 @@ def logistic_gradients(cost, index, label, weight, scores, log_scale, start, sto
     for i in range(start, stop):
         y, w = label[i], weight[i] * scale
         c, s, e, m = cost[index[i]], scores[i], edge[i], mass[i]
-        own = s[y]
-        for k in range(D):
-            m[k] = exponential(-abs(s[k] - own))
-        for k in range(D):
-            value[k] = w * c[k] * (log1p(m[k]) + (s[k] - own if s[k] > own else 0.0))
+        own, total = s[y], row_loss(c, s, y, w, m, value)
         for k in range(D):
             less = m[k]
-            part = w * c[k] / (1.0 + less)
-            e[k] = -part if s[k] >= own else -part * less
-            m[k] = part * less / (1.0 + less)
-        e[y], m[y], value[y] = 0.0, 0.0, 0.0
-        edges, masses, total = 0.0, 0.0, 0.0
+            share = w * c[k] / (1.0 + less)
+            e[k] = -share if s[k] >= own else -share * less
+            m[k] = share * less / (1.0 + less)
+        e[y], m[y] = 0.0, 0.0
+        edges, masses = 0.0, 0.0
         for k in range(D):
             edges -= e[k]
             masses += m[k]
-            total += value[k]
             size = -e[k]
             top[0, k] = size if size > top[0, k] else top[0, k]
         e[y], m[y] = edges, masses
@@ -110,19 +95,13 @@ def logistic_edges(cost, index, label, weight, scores, log_scale, start, stop, e
     for i in range(start, stop):
         y, w = label[i], weight[i] * scale
         c, s, e = cost[index[i]], scores[i], edge[i]
-        own = s[y]
+        own, total = s[y], row_loss(c, s, y, w, less, v)
         for k in range(D):
-            less[k] = exponential(-abs(s[k] - own))
-        for k in range(D):
-            v[k] = w * c[k] * (log1p(less[k]) + (s[k] - own if s[k] > own else 0.0))
-        for k in range(D):
-            part = w * c[k] / (1.0 + less[k])
-            e[k] = part if s[k] >= own else part * less[k]
-        e[y], v[y] = 0.0, 0.0
-        edges, total = 0.0, 0.0
+            share = w * c[k] / (1.0 + less[k])
+            e[k] = share if s[k] >= own else share * less[k]
+        e[y], edges = 0.0, 0.0
         for k in range(D):
             edges += e[k]
-            total += v[k]
         raise_to(top[0], e)
         for k in range(D):
             e[k] = -e[k]
@@ -133,7 +112,7 @@ def logistic_edges(cost, index, label, weight, scores, log_scale, start, stop, e
 
 @kernel
 def exponential_edges(cost, index, label, weight, scores, log_scale, start, stop, edge, value):
-    """The same of the exponential loss: edge_r = -w c_r z_r."""
+    """Return the same of the exponential loss: edge_r = -w c_r z_r."""
     D = scores.shape[1]
     top = np.zeros((2, D))
     for i in range(start, stop):
@@ -154,7 +133,7 @@ def exponential_edges(cost, index, label, weight, scores, log_scale, start, stop
 
 @kernel
 def class_sums(value, label, in_bag, factor, start, stop):
-    """Sum of rint(value * factor) over the bag's rows of each class, (D,)."""
+    """Return the sum of rint(value * factor) over the bag's rows of each class, (D,)."""
     sums = np.zeros(factor.shape[0], dtype=np.int64)
     for i in range(start, stop):
         if in_bag[i]:
@@ -164,30 +143,22 @@ def class_sums(value, label, in_bag, factor, start, stop):
 
 @kernel
 def logistic_values(cost, index, label, weight, scores, log_scale, in_bag, factor, start, stop):
-    """Sum over the bag's rows of class y of their loss times e^-log_scale, in fixed point, (D,)."""
+    """Return the sum over the bag's rows of class y of their loss times e^-log_scale, in fixed point, (D,)."""
     D = scores.shape[1]
-    sums, value = np.zeros(D, dtype=np.int64), np.empty(D)
+    sums, less, value = np.zeros(D, dtype=np.int64), np.empty(D), np.empty(D)
     scale = math.exp(-log_scale)
     for i in range(start, stop):
         if not in_bag[i]:
             continue
         y, w, c, s = label[i], weight[i] * scale, cost[index[i]], scores[i]
-        own = s[y]
-        for k in range(D):
-            value[k] = exponential(-abs(s[k] - own))
-        for k in range(D):
-            value[k] = w * c[k] * (log1p(value[k]) + (s[k] - own if s[k] > own else 0.0))
-        value[y] = 0.0
-        total = 0.0
-        for k in range(D):
-            total += value[k]
+        total = row_loss(c, s, y, w, less, value)
         sums[y] += np.int64(np.rint(total * factor[y]))
     return sums
 
 
 @kernel
 def pair_sums(mass, label, response, in_bag, factor, start, stop):
-    """Sums over the bag's rows of w c_r z_r by class y, decision r and response, in fixed point, (2, D, D).
+    """Return sums over the bag's rows of w c_r z_r by class y, decision r and response, in fixed point, (2, D, D).
 
     Side 1 is f = +1. `mass` is that of GEL: w c_r z_r, and their sum at y, which is left out.
     """
@@ -205,7 +176,7 @@ def pair_sums(mass, label, response, in_bag, factor, start, stop):
 
 @kernel
 def fill_odds(scores, label, start, stop, odds):
-    """odds[i, r] = z_r: the weights u^(t-1) of Eq. (14)."""
+    """Compute odds[i, r] = z_r: the weights u^(t-1) of Eq. (14)."""
     for i in range(start, stop):
         s, o = scores[i], odds[i]
         own = s[label[i]]
@@ -217,7 +188,7 @@ def fill_odds(scores, label, start, stop, odds):
 def pair_slopes(
     cost, index, label, weight, odds, response, in_bag, grown, log_scale, value_factor, factor, start, stop
 ):
-    """Value and slope in a vector a of Eq. (14): sum w c_r log(1 + z_r e^(f (a_r - a_y))), in fixed point.
+    """Return value and slope in a vector a of Eq. (14): sum w c_r log(1 + z_r e^(f (a_r - a_y))), in fixed point.
 
     `grown` is e^(a_r - a_y) (2, D, D), of f = -1 its transpose first. Returns the value, then the D slopes; all times
     e^-log_scale.

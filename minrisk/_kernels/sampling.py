@@ -85,7 +85,7 @@ def size_level(found, factor, n_least, n_most):
 
 @part
 def uniform(state, number):
-    """A random number in [0, 1) of a row's number: that of its place in the sequence of splitmix64."""
+    """Return a random number in [0, 1) of a row's number: that of its place in the sequence of splitmix64."""
     return np.float64(mix(state + np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(11)) * 2.0**-53
 
 
@@ -121,7 +121,7 @@ def project_drawn(edge, mass, directions, weight, size, floor, level, drawn, sta
 
 @kernel
 def pack_rows(X_binned, features, rows, out):
-    """out[f] = bins of the rows in each of these features."""
+    """Compute out[f] = bins of the rows in each of these features."""
     for f in features:
         for i in range(rows.shape[0]):
             out[f, i] = X_binned[f, rows[i]]
@@ -129,7 +129,7 @@ def pack_rows(X_binned, features, rows, out):
 
 @kernel
 def order_by_leaf(rows, leaf, order, start, end):
-    """order = the rows, those of a leaf side by side in their old order; start and end of each leaf in it."""
+    """Compute order = the rows, those of a leaf side by side in their old order; start and end of each leaf in it."""
     end[:] = 0
     for i in range(rows.shape[0]):
         end[leaf[rows[i]]] += 1

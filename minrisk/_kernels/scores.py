@@ -2,7 +2,13 @@
 
 A node of a tree on bins is one integer, left << 32 | feature << 8 | bin; a leaf's left is itself, and its bin 255 is
 above no row's. Eight rows go down side by side, since each waits for its own loads.
+
+Products with the responses of many learners, a look-up for several: see `minrisk.rows.pairs`.
+
+`codes` (n_groups, n_samples) uint8 tells the joint response of a group's learners in each row.
 """
+
+import math
 
 import numpy as np
 
@@ -28,19 +34,19 @@ def pack_nodes(feature, bin_, left, root, nodes):
 
 @kernel
 def step(node, code):
-    """Where a node's word and the code of its feature lead."""
+    """Return where a node's word and the code of its feature lead."""
     return (node >> LEFT_SHIFT) + (code > (node & LEAF_BIN))
 
 
 @kernel
 def column(node):
-    """Number of the coded feature that a node's word names."""
+    """Return number of the coded feature that a node's word names."""
     return (node >> BIN_BITS) & COLUMN
 
 
 @kernel
 def walk_rows(codes, nodes, root, n_rows, leaf):
-    """leaf[i] = leaf of row i in one tree."""
+    """Compute leaf[i] = leaf of row i in one tree."""
     whole = n_rows - n_rows % ABREAST
     for i in range(0, whole, ABREAST):
         a = b = c = d = e = f = g = h = root
@@ -70,7 +76,7 @@ def walk_rows(codes, nodes, root, n_rows, leaf):
 
 @kernel
 def add_response(scores, response, vector, start, stop):
-    """scores += response * vector."""
+    """Compute scores += response * vector."""
     for i in range(start, stop):
         f = float(response[i])
         for k in range(scores.shape[1]):
@@ -79,7 +85,7 @@ def add_response(scores, response, vector, start, stop):
 
 @kernel
 def add_leaf_vectors(scores, leaf, vectors, start, stop):
-    """scores += vectors[leaf]."""
+    """Compute scores += vectors[leaf]."""
     for i in range(start, stop):
         v = leaf[i]
         for k in range(scores.shape[1]):
@@ -101,7 +107,7 @@ def tree_response(X_binned, feature, bin_, left, value, vector, start, stop, res
 
 @kernel
 def add_binned_trees(X_binned, feature, bin_, left, value, vector, n_nodes, vectors, n_vectors, start, stop, scores):
-    """scores += value * vectors[vector] of the row's leaf in each tree; the trees' columns one after another.
+    """Compute scores += value * vectors[vector] of the row's leaf in each tree; the trees' columns one after another.
 
     `n_nodes` and `n_vectors` of each tree. As many rows at a time as have bins that stay in the cache: every tree is
     then brought there for many rows.
@@ -160,7 +166,7 @@ def decision_costs(scores, cost, index, weight, factor, start, stop):
 
 @kernel
 def leaf_numbers(order, start, end, leaf):
-    """leaf[row] = number of the row's leaf."""
+    """Compute leaf[row] = number of the row's leaf."""
     for number in range(start.shape[0]):
         for i in range(start[number], end[number]):
             leaf[order[i]] = number
@@ -186,3 +192,82 @@ def tree_columns(feature, bins, left, gain, node, first, thresholds, fall):
     for number in range(node.shape[0]):
         vector[node[number]] = number
     return threshold, value, vector, share
+
+
+# -- Vectors of leaves -------------------------------------------------------------------------------------------------
+@kernel
+def closed_form(edge, mass, ridge, largest):
+    """Compute a = atanh(E / (T + 2 ridge)) cut at `largest`, entry by entry, and the sum of T cosh a - E sinh a."""
+    vectors, value = np.empty(edge.shape), 0.0
+    for leaf in range(edge.shape[0]):
+        for k in range(edge.shape[1]):
+            room = mass[leaf, k] + 2.0 * ridge[k]
+            ratio = edge[leaf, k] / room if room > 0.0 else 0.0
+            if ratio >= 1.0:
+                a = largest
+            elif ratio <= -1.0:
+                a = -largest
+            else:
+                a = min(max(math.atanh(ratio), -largest), largest)
+            vectors[leaf, k] = a
+            grown = math.exp(a)
+            value += 0.5 * ((mass[leaf, k] - edge[leaf, k]) * grown + (mass[leaf, k] + edge[leaf, k]) / grown)
+    return vectors, value
+
+
+@kernel
+def newton(edge, mass, whole, smoothing, shrinkage, largest):
+    """a = shrinkage E / (M + smoothing whole) cut at `largest`, entry by entry, and the sum of E a - M a^2 / 2."""
+    vectors, fall = np.empty(edge.shape), 0.0
+    for leaf in range(edge.shape[0]):
+        for k in range(edge.shape[1]):
+            room = mass[leaf, k] + smoothing * whole[k]
+            a = edge[leaf, k] / room * shrinkage if room > 0.0 else 0.0
+            a = min(max(a, -largest), largest)
+            vectors[leaf, k] = a
+            fall += edge[leaf, k] * a - 0.5 * mass[leaf, k] * a * a
+    return vectors, fall
+
+
+# -- Responses of many learners ----------------------------------------------------------------------------------------
+JOINT_ROWS = 512  # rows whose scores or edges stay within the cache from one group to the next
+
+
+@kernel
+def joint_counts(codes, response, out):
+    """Compute out[g] = how many joint responses group g would have with this learner in it."""
+    seen = np.empty(512, dtype=np.bool_)
+    for g in range(codes.shape[0]):
+        seen[:] = False
+        for i in range(codes.shape[1]):
+            seen[2 * codes[g, i] + (response[i] > 0)] = True
+        out[g] = seen.sum()
+
+
+@kernel
+def add_joint(codes, tables, start, stop, scores):
+    """Compute scores[i] += tables[g, codes[g, i]] for all groups, rows start..stop."""
+    for low in range(start, stop, JOINT_ROWS):
+        high = min(low + JOINT_ROWS, stop)
+        for g in range(codes.shape[0]):
+            for i in range(low, high):
+                row, s = tables[g, codes[g, i]], scores[i]
+                for k in range(scores.shape[1]):
+                    s[k] += row[k]
+
+
+@kernel
+def sum_joint(codes, values, in_bag, factor, start, stop, sums):
+    """sums[g, codes[g, i]] += rint(values[i] * factor) for all groups, the bag's rows of start..stop."""
+    D = values.shape[1]
+    whole = np.empty((JOINT_ROWS, D))
+    for low in range(start, stop, JOINT_ROWS):
+        high = min(low + JOINT_ROWS, stop)
+        for i in range(low, high):
+            for k in range(D):
+                whole[i - low, k] = np.rint(values[i, k] * factor[k]) if in_bag[i] else 0.0
+        for g in range(codes.shape[0]):
+            for i in range(low, high):
+                row, w = sums[g, codes[g, i]], whole[i - low]
+                for k in range(D):
+                    row[k] += w[k]

@@ -45,7 +45,7 @@ def whole_distances(X, squares, anchors, start, stop, out):
 
 @kernel
 def real_distances(X, anchors, start, stop, out):
-    """out[c, i] = |x_i - z_c|^2."""
+    """Compute out[c, i] = |x_i - z_c|^2."""
     n_features = X.shape[0]
     sums = np.empty(SUMMED_ROWS)
     for low in range(start, stop, SUMMED_ROWS):
@@ -120,14 +120,14 @@ def two_point(near, far, rate, real):
 
 @kernel
 def respond_one(near, tau, real, start, stop, response):
-    """response[i] = f_i(x_i) of rows start..stop."""
+    """Compute response[i] = f_i(x_i) of rows start..stop."""
     for i in range(start, stop):
         response[i] = one_point(np.float64(near[i]), tau, real)
 
 
 @kernel
 def respond_two(near, far, span, real, start, stop, response):
-    """response[i] = f_ij(x_i) of rows start..stop; span = |x_i - x_j|^2."""
+    """Compute response[i] = f_ij(x_i) of rows start..stop; span = |x_i - x_j|^2."""
     rate = 4.0 / span
     for i in range(start, stop):
         response[i] = two_point(np.float64(near[i]), np.float64(far[i]), rate, real)
@@ -135,7 +135,7 @@ def respond_two(near, far, span, real, start, stop, response):
 
 @kernel
 def whole_columns(values, in_bag, factor, start, stop, whole, first):
-    """whole[first + k, i] = rint(values[i, k] * factor[k]) for rows in the bag, else 0."""
+    """Compute whole[first + k, i] = rint(values[i, k] * factor[k]) for rows in the bag, else 0."""
     for i in range(start, stop):
         for k in range(values.shape[1]):
             whole[first + k, i] = np.rint(values[i, k] * factor[k]) if in_bag[i] else 0.0
@@ -143,7 +143,7 @@ def whole_columns(values, in_bag, factor, start, stop, whole, first):
 
 @kernel
 def moments(whole, scale, share, factor, start, stop, out):
-    """out += sums over rows of share u_k u_l with u = whole * scale, in fixed point: U U' of Eq. (7).
+    """Compute out += sums over rows of share u_k u_l with u = whole * scale, in fixed point: U U' of Eq. (7).
 
     The share is 1 / sample weight: a row of weight 2 counts as two rows and not as one of twice the length.
     """
@@ -160,7 +160,7 @@ def moments(whole, scale, share, factor, start, stop, out):
 
 @kernel
 def binarise(whole, direction, start, stop, side):
-    """side[i] = the sign of v1's entry, <u_i, q> by the eigenvector q of U U'; sign(0) = +1."""
+    """Compute side[i] = the sign of v1's entry, <u_i, q> by the eigenvector q of U U'; sign(0) = +1."""
     for i in range(start, stop):
         total = 0.0
         for k in range(direction.shape[0]):
@@ -179,7 +179,7 @@ def output_drop(edge, mass, gain):
 
 @kernel
 def drop(edge, mass, gain):
-    """By how much the best vector lowers the loss, for sums E of f edge and M of |f| mass.
+    """Return by how much the best vector lowers the loss, for sums E of f edge and M of |f| mass.
 
     Of the exponential M - sqrt(M^2 - E^2): exact for f in {-1, 0, 1}, else at least so much, as
     e^(f a) <= 1 - |f| + |f| e^(sign(f) a). Of other losses E^2 / (2 M).
@@ -193,7 +193,7 @@ def drop(edge, mass, gain):
 
 @kernel
 def isolation_drops(whole, total, unit, mass, gain, start, stop, out):
-    """out[i] = `drop` of the learner that answers +1 at point i and -1 elsewhere: E = 2 e_i - sum of all e."""
+    """Compute out[i] = `drop` of the learner that answers +1 at point i and -1 elsewhere: E = 2 e_i - sum of all e."""
     n_outputs = mass.shape[0]
     falls = np.empty(SUMMED_ROWS)
     for low in range(start, stop, SUMMED_ROWS):
@@ -212,7 +212,7 @@ def isolation_drops(whole, total, unit, mass, gain, start, stop, out):
 
 @kernel
 def add_groups(whole, group, out):
-    """out[:, g] = sums of the rows of group g (coincident points)."""
+    """Compute out[:, g] = sums of the rows of group g (coincident points)."""
     for k in range(whole.shape[0]):
         for i in range(whole.shape[1]):
             out[k, group[i]] += whole[k, i]
@@ -220,7 +220,7 @@ def add_groups(whole, group, out):
 
 @kernel
 def add_sums(f, whole, first, last, low, n_rows, out):
-    """out[k] += sums of f times whole[k], k in first..last, over rows low..low + n_rows, each product rounded.
+    """Compute out[k] += sums of f times whole[k], k in first..last, over rows low..low + n_rows, each product rounded.
 
     Sums of whole numbers, so they are exact and the same in any order.
     """
@@ -252,7 +252,7 @@ def candidate_sums(near, far, span, real, whole, start, stop, out):
 
 @kernel
 def single_sums(response, whole, start, stop, out):
-    """out += sums of response edge and |response| mass over rows start..stop."""
+    """Compute out += sums of response edge and |response| mass over rows start..stop."""
     n_outputs = whole.shape[0] // 2
     f = np.empty(SUMMED_ROWS)
     for low in range(start, stop, SUMMED_ROWS):

@@ -2,6 +2,7 @@
 
 They call the kernels that the parts of a round call, in their order, so they make the same numbers; what is saved is
 the way from Python into fifteen kernels and back, which on a few hundred rows takes longer than the kernels do.
+How a tree is grown and how far a step goes is a `rule`: see `minrisk.rows.base.RoundRule`.
 """
 
 import math
@@ -20,11 +21,11 @@ from minrisk._kernels.fixed import (
     project,
     unfixed,
 )
-from minrisk._kernels.grow import NEWTON, SKETCH, GrowthState, draw_directions
+from minrisk._kernels.grow import NEWTON, SKETCH, GrowthState, Search, draw_directions
 from minrisk._kernels.grow import grow as grow_tree
 from minrisk._kernels.guess_averse import logistic_gradients, logistic_values
-from minrisk._kernels.scores import add_leaf_vectors, leaf_numbers, tree_columns
-from minrisk._kernels.steps import newton
+from minrisk._kernels.histogram import BinnedRows
+from minrisk._kernels.scores import add_leaf_vectors, leaf_numbers, newton, tree_columns
 
 FEW_BITS = np.int64(COUNT_BITS)  # of one type with a number from Python, which a constant is not to Numba
 BY_SKETCH, BY_ALL = np.int64(SKETCH), np.int64(NEWTON)
@@ -57,26 +58,6 @@ class State(NamedTuple):
     whole_mass: np.ndarray
 
 
-class Rule(NamedTuple):
-    """How a tree is grown and how far a step goes."""
-
-    smoothing: float
-    features: np.ndarray
-    n_drawn: int
-    random: bool
-    q: int  # combinations in a sketch; 0: splits are chosen by all decisions
-    trials: int
-    max_leaves: int
-    max_depth: int
-    min_leaf: int
-    thresholds: np.ndarray
-    first_threshold: np.ndarray
-    newton_smoothing: float
-    largest: float
-    stalled: float
-    learning_rate: float
-
-
 class Space(NamedTuple):
     """Memory that every round fills again, and the index of sparse features."""
 
@@ -92,11 +73,11 @@ class Space(NamedTuple):
 def sketched_columns(given, state, rule, space, ridge, seed):
     """Fill the columns with a sketch of this seed; what a unit of each is worth, and the ridge."""
     parts, columns, sketch = given.parts, space.columns, space.sketch
-    directions, weight, shared = draw_directions(state.whole_mass, ridge, rule.q, seed)
-    top = np.zeros(rule.q + 1)
+    directions, weight, shared = draw_directions(state.whole_mass, ridge, rule.sketch, seed)
+    top = np.zeros(rule.sketch + 1)
     for p in range(2):
         some = project(state.edge, state.mass, directions, weight, parts[p, 0], parts[p, 1], sketch)
-        for c in range(rule.q + 1):
+        for c in range(rule.sketch + 1):
             top[c] = max(top[c], some[c])
     factor = top
     for p in range(2):
@@ -122,9 +103,9 @@ def all_columns(given, state, space):
 
 @part
 def grow_one(given, state, rule, space, ridge, seed):
-    """A tree on the sketch of this seed, or on all edges and masses, as `rows.growth` grows it."""
+    """Return a tree on the sketch of this seed, or on all edges and masses, as `rows.growth` grows it."""
     parts, tree, order, leaf = given.parts, space.tree, space.order, state.leaf
-    if rule.q > 0:
+    if rule.sketch > 0:
         factor, shared = sketched_columns(given, state, rule, space, ridge, seed)
         gain = BY_SKETCH
     else:
@@ -135,32 +116,17 @@ def grow_one(given, state, rule, space, ridge, seed):
         for i in range(leaf.shape[0]):
             leaf[i] = -1 if parts[0, 1] <= i < parts[1, 0] else 0
     tree.sizes[0] = 0
-    grow_tree(
-        tree,
-        given.X_binned,
-        given.n_bins,
-        space.columns,
-        rule.features,
-        rule.n_drawn,
-        rule.random,
-        seed,
-        factor,
-        shared,
-        gain,
-        rule.min_leaf,
-        0.0,
-        rule.max_depth,
-        order.shape[0],
-        space.lists,
-        leaf,
-        order,
-        space.spare,
+    binned = BinnedRows(given.X_binned, given.n_bins, space.lists, leaf)
+    how = rule.growth
+    search = Search(
+        rule.features, how.n_drawn, how.random, seed, factor, shared, gain, how.min_leaf, 0.0, how.max_depth
     )
+    grow_tree(tree, binned, space.columns, search, order.shape[0], order, space.spare)
 
 
 @part
 def logistic_totals(given, state, log_scale):
-    """Gradients of GLL; their maxima, the value and the mass are filled."""
+    """Return gradients of GLL; their maxima, the value and the mass are filled."""
     parts, bits, D = given.parts, given.sum_bits, state.scores.shape[1]
     cost, index, label, weight, in_bag = given.cost, given.row, given.label, given.weight, given.in_bag
     scores, edge, mass, top = state.scores, state.edge, state.mass, state.top
@@ -257,7 +223,7 @@ def logistic_rounds(given, state, rule, space, next_log_scale, seeds):
     after each round, and the log_scale before the first and after each.
     """
     n_rounds, D, tree = seeds.shape[0], state.scores.shape[1], space.tree
-    most_nodes, most_leaves = n_rounds * 2 * rule.max_leaves, n_rounds * rule.max_leaves
+    most_nodes, most_leaves = n_rounds * 2 * rule.growth.max_leaves, n_rounds * rule.growth.max_leaves
     whole, real = np.empty((4, most_nodes), dtype=np.int32), np.empty((3, most_nodes))
     depth, vectors = np.empty(n_rounds, dtype=np.int64), np.empty((most_leaves, D))
     reached = np.zeros((2, n_rounds + 1), dtype=np.int64)

@@ -7,9 +7,9 @@ arXiv 1110.3907.
 paper                           here                          where
 ==============================  ============================  =========================================
 logistic loss, p                ``GuessAverseLoss("gll")``    `minrisk.losses.guess_averse`
-gradient g, Hessian h           ``edge``, ``mass``,           rows, `minrisk._kernels.pair_nodes`
+gradient g, Hessian h           ``edge``, ``mass``,           rows, `minrisk._kernels.grow`
                                 ``product_sums``
-the pair of a node              ``PairGrowth``                `minrisk.rows.local.pair_growth`
+the pair of a node              ``PairGrowth``                `minrisk.rows.growth`
 node gain g^2 / h, split gain   gain ``NEWTON``               `minrisk._kernels.grow`
 node value (+t, -t)             ``PairedNewton``              `minrisk.learners.vector_tree`
 ==============================  ============================  =========================================

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from minrisk.estimator.elsewhere import Elsewhere
     from minrisk.estimator.eval_sets import EvalSet
     from minrisk.model.links import Link
-    from minrisk.rows.base import Rows
     from minrisk.rows.costs import CostFacts, RowCosts
+    from minrisk.rows.rows import Rows
 
 
 COSTS_MORE = (
@@ -298,7 +298,7 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         """
         from minrisk.boosting.loop import Progress, boost
         from minrisk.boosting.monitors import EarlyStopping, RiskHistory, RiskOfOthers, Stages
-        from minrisk.rows.base import are_corrective
+        from minrisk.rows.pairs import are_corrective
 
         rows, recipe = data.rows, data.recipe
         goes_on, per_round = goes_on and self.n_iter_ > 0, recipe.learners_per_round  # from nothing as if without a fit

@@ -12,7 +12,7 @@ GEL, GLL, Eq. (20), (21)         ``GuessAverseLoss``                `minrisk.los
 L^(gamma, phi), Eq. (15)         ``GammaPhiLoss``                   `minrisk.losses.gamma_phi`
 L_s, L_t, Eq. (12), (14)         ``GuessingLoss``                   `minrisk.losses.guess_averse`
 L_MC, Eq. (22)                   GEL of 0/1 costs, plus 1           here
-w^r, Eq. (34) to (37)            ``along`` at step 0                `minrisk._kernels.loss_lines`
+w^r, Eq. (34) to (37)            ``along`` at step 0                `minrisk._kernels.guess_averse`
 g*, Eq. (30)                     ``aim``, ``regress``               `minrisk.rows.base`
 alpha*, Eq. (31)                 ``LineSearch``                     `minrisk.steps.line_search`
 posteriors, Eq. (33)             link "softmax2"                    `minrisk.model.links`

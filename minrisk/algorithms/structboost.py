@@ -11,7 +11,7 @@ k; Psi(x, y) = Phi(x) outer Gamma(y)
 w >= 0; C                             W; 1 / ``nu``                 here
 Delta(y_i, y), xi_i                   costs, ``StructuredHinge``    `minrisk.losses.pairwise`
 1-slack cutting planes                ``Bundle``                    `minrisk.steps.cutting_planes`
-mu_(i,y)                              ``weigh_planes``              `minrisk.rows.base.PlaneRows`
+mu_(i,y)                              ``weigh_planes``              `minrisk.rows.pairs.PlaneRows`
 psi*, the most violated constraint    ``DualTrees``                 `minrisk.learners.most_violated`
 of the dual; column generation
 ====================================  ============================  =========================================

@@ -37,7 +37,7 @@ from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.model.similarities import PackedSimilarities, Similarity, pack_similarities
 from minrisk.model.trees import Tree
-from minrisk.rows.base import Rows
+from minrisk.rows.rows import Rows
 
 BEGINNING = b"minrisk checkpoint 1\n"
 DIGEST_AND_LENGTH = struct.Struct("<32sQ")

@@ -22,7 +22,9 @@ from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.codes import Codebook, Decoder
 from minrisk.model.trees import CONSTANT, Tree
-from minrisk.rows.base import RoundRule, Rows, Totals, WholeRounds, are_corrective
+from minrisk.rows.base import RoundRule, Totals, WholeRounds
+from minrisk.rows.pairs import are_corrective
+from minrisk.rows.rows import Rows
 from minrisk.steps.base import StepProblem, StepSolver
 from minrisk.steps.closed_form import UNPROVEN, shortened
 from minrisk.steps.leaf_vectors import LARGEST_NEWTON, LeafNewton

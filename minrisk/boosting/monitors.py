@@ -15,7 +15,7 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk.data.groups import placed_groups
 from minrisk.data.row_keys import numbered_keys
 from minrisk.learners.base import Term
-from minrisk.rows.base import Rows
+from minrisk.rows.rows import Rows
 
 REDRAWN = 5  # times a second, that a progress bar is
 

@@ -12,7 +12,7 @@ import click
 
 from minrisk.cli.common import quoted
 from minrisk.cli.given import GivenRows, Roles, check_names, checked_classes, tell_blanks, tell_numbers
-from minrisk.rows.dask.cluster import ClusterError, check_workers, in_words
+from minrisk.rows.dask import ClusterError, check_workers, in_words
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from minrisk._kernels._dtypes import BIN, MAX_BINS
-from minrisk._kernels.binning import bin_column, padded_thresholds
+from minrisk._kernels.histogram import bin_column, padded_thresholds
 from minrisk._memory import empty, read_only
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._workers import Workers

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels._dtypes import BIN
-from minrisk._kernels.stored import Entries, bin_entries, fill_columns
+from minrisk._kernels.histogram import Entries, bin_entries, fill_columns
 from minrisk._memory import read_only
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk.data.sparse_rows import SparseRows

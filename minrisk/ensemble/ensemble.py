@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._kernels.cascade import needed_leads
+from minrisk._kernels.predict import needed_leads
 from minrisk._typing import FloatArray, IntArray
 from minrisk.boosting.loop import Progress
 from minrisk.costs import CostMatrix
@@ -31,9 +31,9 @@ from minrisk.model.cascade import NEVER, Cascade, DecisionRule, stage_rounds
 from minrisk.model.links import LINK_KERNELS, Link, expected_costs
 from minrisk.model.rounded_vectors import RoundedVectors, shortened
 from minrisk.model.trees import CONSTANT, by_levels
-from minrisk.rows.base import Rows
 from minrisk.rows.costs import SAME_RISK
 from minrisk.rows.folded import HeldOut
+from minrisk.rows.rows import Rows
 
 
 class Ensemble(NamedTuple):

@@ -35,8 +35,8 @@ from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
 from minrisk.ensemble.members import Kind, Member, Task
 from minrisk.model.trees import Tree
-from minrisk.rows.base import Rows
 from minrisk.rows.costs import log_frequencies
+from minrisk.rows.rows import Rows
 
 NO_DEVIATION = 1e-9  # standard deviation, as a share of the largest value, below which a column is rounding
 

@@ -22,9 +22,9 @@ from minrisk.ensemble.driver import Driver, NothingJudged, Pace
 from minrisk.ensemble.table import Table
 from minrisk.model.links import Link
 from minrisk.model.projection import SmoothScores
-from minrisk.rows.base import Rows
 from minrisk.rows.costs import CostFacts
 from minrisk.rows.folded import FoldedRows, HeldOut
+from minrisk.rows.rows import Rows
 
 
 class Task(NamedTuple):

@@ -25,7 +25,7 @@ from typing import Self
 
 import numpy as np
 
-from minrisk._kernels.smooth import residuals
+from minrisk._kernels.linear import residuals
 from minrisk._typing import FloatArray, LeftOut
 from minrisk.boosting.loop import Progress
 from minrisk.data.copies import content_keys

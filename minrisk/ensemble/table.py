@@ -33,7 +33,7 @@ from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
 from minrisk.rows.factory import folded_rows
 from minrisk.rows.folded import FoldedRows
-from minrisk.rows.remote.placed import CountedRows, PlacedRows
+from minrisk.rows.placed import CountedRows, PlacedRows
 
 
 class Table:

@@ -35,9 +35,9 @@ from minrisk.losses import surrogate_loss
 from minrisk.losses.base import EXPONENTIAL, Loss
 from minrisk.losses.guess_averse import GuessAverseLoss, log_ratio
 from minrisk.model.links import LINK_KERNELS
-from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts, constant_is_better
+from minrisk.rows.rows import Rows
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 
 

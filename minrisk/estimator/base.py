@@ -234,7 +234,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         goes_on = bool(getattr(self, "warm_start", False)) and hasattr(self, "model_") and not self._has_phases
         check_eval_set(X, eval_set)
         if is_partitioned(X):
-            from minrisk.rows.dask.cluster import in_words
+            from minrisk.rows.dask import in_words
 
             with in_words():
                 self._fit_elsewhere(X, y, sample_weight, cost, goes_on, stop, tasks, given)
@@ -303,7 +303,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         Sets what `_counted` does.
         """
         from minrisk.rows.costs import RowCosts
-        from minrisk.rows.remote.placed import ClassFactors, CountedRows
+        from minrisk.rows.placed import ClassFactors, CountedRows
 
         n_labels = len(rows.labels)
         # One row for each label stands for all: which labels have rows of some weight is all that is asked here.

@@ -21,11 +21,11 @@ from minrisk.data.chunks import gathered_labels
 from minrisk.data.column_report import rounded_columns
 from minrisk.data.label_cells import check_labels
 from minrisk.estimator.inputs import Inputs, tell_rounded
-from minrisk.rows.remote.driver import Driver
-from minrisk.rows.remote.placed import Part, PlacedRows, Seal, check_same
+from minrisk.rows.placed import Part, PlacedRows, Seal, check_same
+from minrisk.rows.remote import Driver
 
 if TYPE_CHECKING:
-    from minrisk.rows.dask.partitions import DaskPartitions
+    from minrisk.rows.dask import DaskPartitions
 
 FEW_ROWS = 1 << 15  # up to which the rows are fitted in one task: many exchanges would take longer
 KEPT = ("n_features_in_", "feature_names_in_", "_column_names")  # what an estimator keeps of the features
@@ -96,7 +96,7 @@ def check_costs(cost: Any, n_rows: int) -> None:
 
 def partitions_of(X: Any, y: Any, weight: Any, cost: Any) -> DaskPartitions:
     """Return the partitions of collections."""
-    from minrisk.rows.dask.partitions import DaskPartitions
+    from minrisk.rows.dask import DaskPartitions
 
     return DaskPartitions(X, y, weight, cost)
 

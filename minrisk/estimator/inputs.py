@@ -451,7 +451,7 @@ class Inputs:
 
     def _answered_elsewhere(self, method: Any, X: Any, *others: Any, **options: Any) -> Any:
         """Return what a method answers about the partitions of X, as a Dask array."""
-        from minrisk.rows.dask.partitions import answered
+        from minrisk.rows.dask import answered
 
         check_is_fitted(self, "model_")
         name = method.__name__.strip("_").removesuffix("_by")

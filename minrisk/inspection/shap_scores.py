@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._kernels import smooth_shap
-from minrisk._kernels import tree_shap as kernels
+from minrisk._kernels import shap as kernels
 from minrisk._kernels._dtypes import FAR
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
@@ -324,13 +323,13 @@ class SmoothShapley:
     """
 
     def __init__(self, smooth: SmoothScores, background: Any) -> None:
-        kernels = smooth.center, smooth.scale, smooth.landmarks
-        self.smooth, self._kernels = smooth, (*map(read_only, kernels), smooth.width)
+        arrays = smooth.center, smooth.scale, smooth.landmarks
+        self.smooth, self._kernels = smooth, (*map(read_only, arrays), smooth.width)
         left_out = np.where(smooth.scale > 0.0, 0.0, 1.0)  # features without a part have the factor 1
         self.mean = np.repeat(left_out[:, None], smooth.landmarks.shape[1], axis=1)
         n, height = background.shape[0], block_height(background, CONVERTED_ROWS)
         for low in range(0, n, height):
-            smooth_shap.add_factors(points(background[low : low + height]), *self._kernels, n, self.mean)
+            kernels.add_factors(points(background[low : low + height]), *self._kernels, n, self.mean)
         n_points = sufficient_points(int(np.count_nonzero(smooth.scale)))
         first, point, weight = gauss_legendre(n_points)
         self._points = point[first[n_points] :], weight[first[n_points] :]
@@ -344,7 +343,7 @@ class SmoothShapley:
         """Return values of all scores, (n, d, D)."""
         values = np.zeros((len(X), X.shape[1], self.smooth.vectors.shape[1]))
         rest = read_only(self.mean), *self._points, read_only(self.smooth.vectors)
-        smooth_shap.add_smooth_shapley_values(points(X), *self._kernels, *rest, values)
+        kernels.add_smooth_shapley_values(points(X), *self._kernels, *rest, values)
         return values
 
     def expected_scores(self, X: FloatArray, known: np.ndarray) -> FloatArray:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
-from minrisk._kernels import cost_lines, links
+from minrisk._kernels import links
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils.packages import library
@@ -649,12 +649,12 @@ class ExpectedCost(NamedTuple):
         return self._replace(costs=self.costs[part])
 
     def mean_gradients(self, start: FloatArray, scores: FloatArray) -> FloatArray:
-        """Return the same as for `LogOdds`, by quadrature; see `minrisk._kernels.cost_lines`."""
+        """Return the same as for `LogOdds`, by quadrature; see `minrisk._kernels.links`."""
         kind, slope = LINK_KERNELS[self.link]
         first, point, weight = gauss_legendre(LINE_POINTS)
         rule = point[first[LINE_POINTS] :], weight[first[LINE_POINTS] :]
         rows, out = [points(part) for part in (scores, self.costs)], np.empty(scores.shape)
-        cost_lines.mean_gradients(kind, slope / self.temperature, read_only(start), *rows, *rule, out)
+        links.mean_gradients(kind, slope / self.temperature, read_only(start), *rows, *rule, out)
         return out
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.model.trees import CONSTANT, Tree
-from minrisk.rows.base import Rows
+from minrisk.rows.rows import Rows
 from minrisk.steps.base import Step, StepProblem, StepSolver
 
 NO_ANSWER = CONSTANT._replace(value=np.zeros(1))  # keeps the place of a learner that was not found

@@ -21,7 +21,9 @@ from minrisk.learners.greedy_tree import SignTrees, stump_at
 from minrisk.learners.vector_tree import TRIALS
 from minrisk.losses.base import JOINT, LEAVES, SIGNS
 from minrisk.model.codes import exhaustive
-from minrisk.rows.base import DIRECTED_ROWS, PAIR_ROWS, are_directed, are_pairs
+from minrisk.rows.base import DIRECTED_ROWS, PAIR_ROWS
+from minrisk.rows.directed import are_directed
+from minrisk.rows.pairs import are_pairs
 from minrisk.steps.base import Step, StepProblem, StepSolver
 from minrisk.steps.closed_form import minimiser, value_after
 

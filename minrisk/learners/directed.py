@@ -22,7 +22,8 @@ from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import DIRECTED, SIGNS
 from minrisk.model.similarities import FittedRegressor
 from minrisk.model.trees import CONSTANT, Tree
-from minrisk.rows.base import CHAIN_ROWS, DIRECTED_ROWS, ChainRows, DirectedRows, GrowthRule, are_chains, are_directed
+from minrisk.rows.base import CHAIN_ROWS, DIRECTED_ROWS, GrowthRule
+from minrisk.rows.directed import ChainRows, DirectedRows, are_chains, are_directed
 from minrisk.rows.row_losses import DirectedRowLoss
 
 

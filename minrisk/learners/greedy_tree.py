@@ -18,9 +18,10 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.losses.base import SIGNS, STUMPS
 from minrisk.model.trees import Tree
-from minrisk.rows.base import LeafSplits, Rows, Split
+from minrisk.rows.base import LeafSplits, Split
 from minrisk.rows.row_losses import SeriesRowLoss, has_series, is_separable
-from minrisk.rows.scans import likely
+from minrisk.rows.rows import Rows
+from minrisk.rows.stumps import likely
 from minrisk.steps.base import LARGEST_STEP
 
 LOOKED_AT = 16  # stumps whose losses are looked at together
@@ -74,7 +75,7 @@ def _looked(
     fall, steepest = before - value, np.abs(slope)
     known = steepest < curvature
     share = np.divide(steepest, curvature, out=np.zeros_like(slope), where=known)
-    rest = curvature * share**2 * (0.5 + share / (6.0 * (1.0 - share)))  # psi of `minrisk._kernels.stump_series`
+    rest = curvature * share**2 * (0.5 + share / (6.0 * (1.0 - share)))  # psi of `minrisk._kernels.split`
     at_end = (np.abs(step) >= LARGEST_STEP) & (slope * step < 0.0)
     nothing = (curvature == 0.0) & (slope == 0.0)
     reachable = np.where(at_end | nothing, 0.0, np.where(known, rest, np.inf))

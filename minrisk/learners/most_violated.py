@@ -18,7 +18,8 @@ from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round, Term
 from minrisk.learners.greedy_tree import GrowingTree, SignTrees, stump_at
 from minrisk.losses.base import SIGNS, STUMPS
-from minrisk.rows.base import PAIR_ROWS, PLANE_ROWS, are_pairs, have_planes
+from minrisk.rows.base import PAIR_ROWS, PLANE_ROWS
+from minrisk.rows.pairs import are_pairs, have_planes
 from minrisk.steps.base import Step, StepProblem
 from minrisk.steps.cutting_planes import Bundle, CuttingPlaneStep, total_weight
 from minrisk.steps.penalised import DUAL_ORDERS, CertifyingStep, Objective, Point, most_violated, scaled_weight

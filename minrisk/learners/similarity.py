@@ -15,7 +15,8 @@ from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.losses.base import SIGNS
 from minrisk.model.similarities import Similarity
-from minrisk.rows.base import SIMILAR_ROWS, are_similar
+from minrisk.rows.base import SIMILAR_ROWS
+from minrisk.rows.similar import are_similar
 
 
 class _Best(NamedTuple):

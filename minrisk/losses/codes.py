@@ -16,7 +16,7 @@ from typing import Self
 
 import numpy as np
 
-from minrisk._kernels import chains, codes, own_score
+from minrisk._kernels import losses as kernels
 from minrisk._kernels.split import EXPONENTIAL_GAIN, QUADRATIC_GAIN
 from minrisk._memory import read_only
 from minrisk._typing import Bag, FloatArray, IntArray
@@ -115,14 +115,16 @@ class SeparatorLoss:
     # -- row kernels ---------------------------------------------------------------------------------------------
     def exponents(self, costs: RowCosts, scores: FloatArray, start: int, stop: int) -> FloatArray:
         """Return the largest -t u of each chain over rows start..stop, (G,)."""
-        top: FloatArray = chains.largest_exponents(self.rates, costs.row, costs.weight, self.share, scores, start, stop)
+        top: FloatArray = kernels.largest_exponents(
+            self.rates, costs.row, costs.weight, self.share, scores, start, stop
+        )
         return top
 
     def edges(
         self, costs: RowCosts, scores: FloatArray, shift: FloatArray, start: int, stop: int, edge: FloatArray
     ) -> FloatArray:
         """Write weights in each chain times e^-shift, with the sign of the right answer; return their maxima."""
-        top: FloatArray = chains.chain_edges(
+        top: FloatArray = kernels.chain_edges(
             self.rates, costs.row, costs.weight, self.share, scores, shift, start, stop, edge
         )
         return top
@@ -217,8 +219,8 @@ class CodeLoss:
         edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray:
-        """Write edge and mass of rows start..stop, and their maxima; see `minrisk._kernels.codes`."""
-        top: FloatArray = codes.bit_gradients(
+        """Write edge and mass of rows start..stop, and their maxima; see `minrisk._kernels.losses`."""
+        top: FloatArray = kernels.bit_gradients(
             self.signed, costs.row, costs.weight, scores, log_scale, start, stop, edge, mass
         )
         return top
@@ -290,7 +292,7 @@ class OwnScoreLoss(Differences):
         mass: FloatArray,
     ) -> FloatArray:
         """Write edge, and mass = the diagonal of the Hessian, of rows start..stop; return column maxima (3, D)."""
-        top: FloatArray = own_score.own_gradients(
+        top: FloatArray = kernels.own_gradients(
             costs.label, costs.weight, scores, self._share(costs), log_scale, start, stop, edge, mass
         )
         return top
@@ -307,7 +309,7 @@ class OwnScoreLoss(Differences):
         stop: int,
     ) -> IntArray:
         """Return value of the bag's rows by true class, times e^-log_scale, in fixed point (D,)."""
-        sums: IntArray = own_score.own_values(costs.label, edge, self._share(costs), in_bag, factor, start, stop)
+        sums: IntArray = kernels.own_values(costs.label, edge, self._share(costs), in_bag, factor, start, stop)
         return sums
 
     def along(
@@ -323,7 +325,7 @@ class OwnScoreLoss(Differences):
         line: FloatArray,
     ) -> FloatArray:
         """Write value, slope and curvature of each row at scores + step * factor * move; return their maxima."""
-        top: FloatArray = own_score.own_along(
+        top: FloatArray = kernels.own_along(
             costs.label, costs.weight, scores, self._share(costs), factor, move, step, log_scale, start, stop, line
         )
         return top

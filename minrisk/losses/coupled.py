@@ -33,7 +33,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from minrisk._kernels import losses as kernels
-from minrisk._kernels import stump_series
+from minrisk._kernels import split
 from minrisk._kernels._dtypes import FAR
 from minrisk._kernels.split import EXPONENTIAL_GAIN, QUADRATIC_GAIN
 from minrisk._typing import Bag, FloatArray, IntArray
@@ -206,8 +206,8 @@ class CoupledLoss:
         stop: int,
         fixed: np.ndarray,
     ) -> IntArray:
-        """Return derivatives of the logistic loss in fixed point; see `minrisk._kernels.stump_series`."""
-        sums: IntArray = stump_series.series_columns(
+        """Return derivatives of the logistic loss in fixed point; see `minrisk._kernels.split`."""
+        sums: IntArray = split.series_columns(
             *self._lines(costs), scores, edge, in_bag, edge_factor, factor, even_factor, start, stop, fixed
         )
         return sums
@@ -227,7 +227,7 @@ class CoupledLoss:
         stop: int,
     ) -> IntArray:
         """Return value, slope and curvature of the logistic loss along stumps, by outputs, in fixed point (3, P)."""
-        sums: IntArray = stump_series.stump_sums(
+        sums: IntArray = split.stump_sums(
             *self._lines(costs), scores, X_binned, in_bag, feature, bin_, output, step, factors, start, stop
         )
         return sums

@@ -11,9 +11,9 @@ C_z, row of C          ``RowCosts.table[row]``             `minrisk.rows.costs`
 S_k(x)                 ``scores``                          rows
 GEL, Eq. (20)          ``GuessAverseLoss("gel")``          `minrisk._kernels.guess_averse`
 GLL, Eq. (21)          ``GuessAverseLoss("gll")``          `minrisk._kernels.guess_averse`
-L_s, L_t, Eq. (12),    ``GuessingLoss("ls")``, ``"lt"``    `minrisk._kernels.not_guess_averse`
+L_s, L_t, Eq. (12),    ``GuessingLoss("ls")``, ``"lt"``    `minrisk._kernels.guess_averse`
 (14)
-w^r, Eq. (34), (35)    ``along`` at step 0                 `minrisk._kernels.loss_lines`
+w^r, Eq. (34), (35)    ``along`` at step 0                 `minrisk._kernels.guess_averse`
 Definition 3           ``is_guess_averse``                 here
 =====================  ==================================  ===========================================
 
@@ -29,8 +29,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from minrisk._kernels import grouped, guess_averse, loss_lines, not_guess_averse
-from minrisk._kernels.softmax_edges import softmax_edges
+from minrisk._kernels import guess_averse as kernels
+from minrisk._kernels.guess_averse import softmax_edges
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import SOFTMAX_EDGES, Kernels, NamedDifferences, of_rows
 from minrisk.model.links import Link
@@ -66,15 +66,15 @@ class GroupedLoss(NamedDifferences):
         start: int,
         stop: int,
     ) -> None:
-        """Sum the terms by value; see `minrisk._kernels.grouped`."""
+        """Sum the terms by value; see `minrisk._kernels.guess_averse`."""
         number, terms = groups.number, groups.terms
         if self.kind in self.SUMS:
-            grouped.gather_sums(mass, costs.label, number, start, stop, terms)
+            kernels.gather_sums(mass, costs.label, number, start, stop, terms)
         elif self.kind == "gll":
-            grouped.gather_shares(edge, mass, costs.label, costs.weight, log_scale, number, start, stop, terms)
+            kernels.gather_shares(edge, mass, costs.label, costs.weight, log_scale, number, start, stop, terms)
         else:
             n_values = len(groups.values)
-            not_guess_averse.gather_pairs(*of_rows(costs), scores, log_scale, number, n_values, start, stop, terms)
+            kernels.gather_pairs(*of_rows(costs), scores, log_scale, number, n_values, start, stop, terms)
 
     def along_groups(
         self,
@@ -91,15 +91,15 @@ class GroupedLoss(NamedDifferences):
         number, terms, values, label = groups.number, groups.terms, groups.values, costs.label
         top: FloatArray
         if self.kind in self.SUMS:
-            top = grouped.sums_along(
+            top = kernels.sums_along(
                 terms, label, number, values, self.SUMS[self.kind], factor, step, start, stop, line
             )
         elif self.kind == "gll":
-            top = grouped.shares_along(
+            top = kernels.shares_along(
                 terms, label, costs.weight, log_scale, number, values, factor, step, start, stop, line
             )
         else:
-            top = grouped.pairs_along(terms, values, factor, step, start, stop, line)
+            top = kernels.pairs_along(terms, values, factor, step, start, stop, line)
         return top
 
 
@@ -113,14 +113,9 @@ class GuessAverseLoss(GroupedLoss):
 
     KINDS: ClassVar[Mapping[str, Kernels]] = {
         "gel": Kernels(
-            guess_averse.exponential_gradients,
-            guess_averse.exponential_values,
-            loss_lines.exponential_along,
-            by_edges=True,
+            kernels.exponential_gradients, kernels.exponential_values, kernels.exponential_along, by_edges=True
         ),
-        "gll": Kernels(
-            guess_averse.logistic_gradients, guess_averse.logistic_values, loss_lines.logistic_along, softmax_edges
-        ),
+        "gll": Kernels(kernels.logistic_gradients, kernels.logistic_values, kernels.logistic_along, softmax_edges),
     }
 
     kind: str  # {"gel", "gll"}: GLL with all costs 1 is softmax cross-entropy
@@ -176,9 +171,7 @@ class GuessAverseLoss(GroupedLoss):
         """Return the value of the bag's rows by true class; GLL's needs the edges beside the scores."""
         if self.kind == "gel":
             return super().value_sums(costs, scores, log_scale, edge, in_bag, factor, start, stop)
-        sums: IntArray = guess_averse.logistic_values(
-            *of_rows(costs), scores, log_scale, edge, in_bag, factor, start, stop
-        )
+        sums: IntArray = kernels.logistic_values(*of_rows(costs), scores, log_scale, edge, in_bag, factor, start, stop)
         return sums
 
 
@@ -191,8 +184,8 @@ class GuessingLoss(GroupedLoss):
     """
 
     KINDS: ClassVar[Mapping[str, Kernels]] = {
-        "ls": Kernels(not_guess_averse.sum_gradients, not_guess_averse.sum_values, loss_lines.sum_along, by_edges=True),
-        "lt": Kernels(not_guess_averse.pair_gradients, not_guess_averse.pair_values, loss_lines.pair_along),
+        "ls": Kernels(kernels.sum_gradients, kernels.sum_values, kernels.sum_along, by_edges=True),
+        "lt": Kernels(kernels.pair_gradients, kernels.pair_values, kernels.pair_along),
     }
 
     kind: str  # {"ls", "lt"}

@@ -29,7 +29,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from minrisk._kernels import guess_averse, hinge, pairwise
+from minrisk._kernels import guess_averse, losses, pairwise
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import JOINT, PAIRS, PLANES, Differences, Kernels, NamedDifferences, of_rows
 from minrisk.losses.guess_averse import GuessAverseLoss
@@ -113,7 +113,7 @@ class StructuredHinge(Differences):
         mass: FloatArray,
     ) -> FloatArray:
         """Write the edge of the plane at the present scores, and no mass; return column maxima (3, D)."""
-        top: FloatArray = hinge.hinge_gradients(*of_rows(costs), scores, start, stop, edge, mass)
+        top: FloatArray = losses.hinge_gradients(*of_rows(costs), scores, start, stop, edge, mass)
         return top
 
     def edges(
@@ -127,7 +127,7 @@ class StructuredHinge(Differences):
         value: FloatArray,
     ) -> FloatArray:
         """Write edge (n, D) of the plane and value (n,) of rows start..stop; return their maxima (2, D)."""
-        top: FloatArray = hinge.hinge_edges(*of_rows(costs), scores, start, stop, edge, value)
+        top: FloatArray = losses.hinge_edges(*of_rows(costs), scores, start, stop, edge, value)
         return top
 
     def value_sums(
@@ -142,5 +142,5 @@ class StructuredHinge(Differences):
         stop: int,
     ) -> IntArray:
         """Return value of the bag's rows by true class in fixed point (D,)."""
-        sums: IntArray = hinge.hinge_values(*of_rows(costs), scores, in_bag, factor, start, stop)
+        sums: IntArray = losses.hinge_values(*of_rows(costs), scores, in_bag, factor, start, stop)
         return sums

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from minrisk._kernels import links
-from minrisk._kernels.cascade import decide_few, decide_rows, rises_of_trees
+from minrisk._kernels.predict import decide_few, decide_rows, rises_of_trees
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils import cached_property

@@ -7,12 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels._dtypes import LEAF_BIN
-from minrisk._kernels.coded_trees import (
+from minrisk._kernels.predict import (
     CODED_BYTES,
     CODED_ROWS,
+    EIGHT,
+    LANES,
     NARROW_BITS,
     NODE_BIN_BITS,
     WIDE_BITS,
+    add_steps,
     add_to_few,
     add_to_many,
     count_to_many,
@@ -21,8 +24,6 @@ from minrisk._kernels.coded_trees import (
     find_tops,
     keep_rows,
 )
-from minrisk._kernels.lanes import EIGHT, LANES
-from minrisk._kernels.step_tables import add_steps
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.model.rounded_vectors import RoundedVectors
@@ -36,7 +37,7 @@ MOST_SUMMED = 1 << 16  # trees, of whose numbers of 16 bits the sums fit 32
 
 
 class CodedTrees(NamedTuple):
-    """See `minrisk._kernels.coded_trees`.
+    """See `minrisk._kernels.predict`.
 
     Where all vectors are whole multiples of one power of two, sums are those of whole numbers: exact, so that they
     depend on no order, in a quarter of the memory.
@@ -213,7 +214,7 @@ def on_grid(vectors: FloatArray) -> FloatArray:
 
 
 class StepTables(NamedTuple):
-    """See `minrisk._kernels.step_tables.add_steps`."""
+    """See `minrisk._kernels.predict.add_steps`."""
 
     features: IntArray
     offsets: IntArray

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from minrisk._kernels import codes as kernels
+from minrisk._kernels import losses as kernels
 from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers

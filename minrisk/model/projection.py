@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._kernels.projection import project_rows
-from minrisk._kernels.smooth import add_smooth, kernel_matrix
+from minrisk._kernels.linear import add_smooth, kernel_matrix, project_rows
 from minrisk._memory import empty, points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils import cached_property

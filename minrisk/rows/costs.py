@@ -12,15 +12,24 @@ from minrisk._memory import read_only
 from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.costs.units import LARGEST_FLOAT
-from minrisk.rows.exchange import Alone, Exchange, Place
-from minrisk.rows.fixed_point import divide, exact_sum, fixed_factor, in_two_parts, of_two_parts, sum_bits
+from minrisk.rows.exchange import (
+    Alone,
+    Exchange,
+    Place,
+    divide,
+    exact_sum,
+    fixed_factor,
+    in_two_parts,
+    of_two_parts,
+    sum_bits,
+)
 
 SAME_RISK = 1e-9  # risks and means of costs that differ by a smaller share are equal
 LINES_AT_ONCE = 4096  # of a cost table, so that memory does not follow the rows where costs differ by row
 
 
 def log_frequencies(rows: FloatArray) -> FloatArray:
-    """Logarithms of the shares of classes of so many rows (K,), with half a row added to each."""
+    """Return logarithms of the shares of classes of so many rows (K,), with half a row added to each."""
     return np.asarray(np.log((rows + 0.5) / (rows + 0.5).sum()))
 
 
@@ -42,29 +51,29 @@ class CostFacts(NamedTuple):
 
     @property
     def n_rows(self) -> int:
-        """Effective rows, rounded; see `minrisk.costs.weights.relative_weights`."""
+        """Return effective rows, rounded; see `minrisk.costs.weights.relative_weights`."""
         return round(self.weight)
 
     def stated(self, mean: Any) -> Any:
-        """Mean avoidable costs of these rows as means of stated costs."""
+        """Return mean avoidable costs of these rows as means of stated costs."""
         return _stated(mean, self.unit, self.least)
 
     def avoidable(self, mean: Any) -> Any:
-        """And back."""
+        """Return means of stated costs as means of avoidable ones."""
         return (mean - self.least) / self.unit
 
     @property
     def told_rows(self) -> float:
-        """Rows whose classes tell as much, if all classes had as many: n (1 - sum_k pi_k^2) K / (K - 1)."""
+        """Return rows whose classes tell as much, if all classes had as many: n (1 - sum_k pi_k^2) K / (K - 1)."""
         share, K = self.class_weight / self.class_weight.sum(), np.count_nonzero(self.class_weight)
         return float(self.weight * (1.0 - share @ share) * K / max(1, K - 1))
 
     def log_frequencies(self) -> FloatArray:
-        """Logarithms of the shares of the decisions that are classes, (D,)."""
+        """Return logarithms of the shares of the decisions that are classes, (D,)."""
         return log_frequencies(np.pad(self.class_weight, (0, max(0, self.n_decisions - len(self.class_weight)))))
 
     def constant_scores(self) -> FloatArray:
-        """Scores (D,) that decide for the cheapest decision for all rows."""
+        """Return scores (D,) that decide for the cheapest decision for all rows."""
         return np.asarray(-np.log(np.maximum(self.means, np.finfo(float).tiny)))
 
 
@@ -89,16 +98,16 @@ class RowCosts(NamedTuple):
 
     @property
     def n_decisions(self) -> int:
-        """D."""
+        """Return D."""
         return int(self.table.shape[1])
 
     @property
     def n_rows(self) -> int:
-        """Effective rows of those here, rounded; see `minrisk.costs.weights.relative_weights`."""
+        """Return effective rows of those here, rounded; see `minrisk.costs.weights.relative_weights`."""
         return round(float(self.weight.sum()))
 
     def at(self, rows: IntArray | slice) -> RowCosts:
-        """Those of some rows; where costs differ by row, with their lines alone."""
+        """Return those of some rows; where costs differ by row, with their lines alone."""
         own = self._replace(row=self.row[rows], weight=self.weight[rows], label=self.label[rows])
         if not self.per_row:
             return own
@@ -127,11 +136,11 @@ class RowCosts(NamedTuple):
 
     @property
     def _n_all(self) -> int:
-        """Rows of all pieces."""
+        """Return rows of all pieces."""
         return len(self.row) if self.place is None else self.place.n_rows
 
     def merged(self) -> RowCosts:
-        """A row for each line of the table, with the weight of all rows that pay by it.
+        """Return a row for each line of the table, with the weight of all rows that pay by it.
 
         Costs that differ by row are left as they are: their sums are made where they are asked for. A line that no row
         pays by has the class of its number, if there is one. Weights are added as whole numbers and what is left of
@@ -152,7 +161,7 @@ class RowCosts(NamedTuple):
         return self._replace(row=line, weight=weight, label=label, place=None)
 
     def line_labels(self) -> Int32Array:
-        """The class of each line of the table."""
+        """Return the class of each line of the table."""
         if not self.per_row:
             return self.merged().label
         label = np.zeros(len(self.table), dtype=np.int32)
@@ -160,18 +169,18 @@ class RowCosts(NamedTuple):
         return label
 
     def label_range(self) -> tuple[int, int]:
-        """The least and the largest label, or 0."""
+        """Return the least and the largest label, or 0."""
         ends = np.array([-np.min(self.label, initial=0), np.max(self.label, initial=0)])
         low, high = self._exchange.largest(ends).tolist()
         return -int(low), int(high)
 
     def largest_of(self, lines: FloatArray) -> FloatArray:
-        """The largest of numbers (T, ...) that are 0 or more over the lines of the table, or 0."""
+        """Return the largest of numbers (T, ...) that are 0 or more over the lines of the table, or 0."""
         top = np.asarray(lines.max(axis=0, initial=0.0))
         return self._exchange.largest(top) if self.per_row else top
 
     def least_of_all(self, own: float) -> float:
-        """The least of a number of each piece."""
+        """Return the least of a number of each piece."""
         return -float(self._exchange.largest(np.array([-own]))[0])
 
     def total(self, values: FloatArray) -> float:
@@ -181,11 +190,11 @@ class RowCosts(NamedTuple):
         return float(exact_sum(lambda: iter([values[:, None]]), self._n_all, self._exchange)[0])
 
     def mean_of(self, lines: FloatArray) -> float:
-        """The mean of numbers (T,) of the lines of the table, by the weight of the rows that pay by them."""
+        """Return the mean of numbers (T,) of the lines of the table, by the weight of the rows that pay by them."""
         return self.total(lines[self.row] * self.weight) / self.total(self.weight)
 
     def sum_of(self, of_lines: Callable[[IntArray], FloatArray]) -> FloatArray:
-        """The sum by weight of numbers (m, S) that `of_lines` gives for some lines of the table."""
+        """Return the sum by weight of numbers (m, S) that `of_lines` gives for some lines of the table."""
         if self.per_row:
 
             def weighed() -> Iterator[FloatArray]:
@@ -198,11 +207,11 @@ class RowCosts(NamedTuple):
         return np.asarray(sum(weighted_sum(of_table[part], of_lines(lines[part])) for part in _parts(len(lines))))
 
     def stated(self, mean: Any) -> Any:
-        """Mean avoidable costs of the rows as means of stated costs."""
+        """Return mean avoidable costs of the rows as means of stated costs."""
         return _stated(mean, self.unit, self.mean_least())
 
     def mean_least(self) -> float:
-        """Mean of what no decision avoids."""
+        """Return mean of what no decision avoids."""
         if self.least is None:
             return 0.0
         own = np.array([np.max(self.least, initial=-np.inf), np.max(-self.least, initial=-np.inf)])
@@ -218,13 +227,13 @@ class RowCosts(NamedTuple):
         return min(mean, float(high))
 
     def facts(self) -> CostFacts:
-        """What is known of all rows."""
+        """Return what is known of all rows."""
         costs = self.merged()
         found = costs._facts_of_rows() if self.per_row else costs._facts_of_lines()
         return found._replace(unit=self.unit, least=costs.mean_least())
 
     def _facts_of_lines(self) -> CostFacts:
-        """Of a table's lines, each of which stands for its rows."""
+        """Return the facts by a table's lines, each of which stands for its rows."""
         total, means = self.weight.sum(), np.zeros((int(self.label.max()) + 1, self.n_decisions))
         for label in np.unique(self.label[self.weight > 0]):
             own = np.flatnonzero((self.label == label) & (self.weight > 0))
@@ -267,7 +276,7 @@ class RowCosts(NamedTuple):
 
 
 def _parts(n: int) -> Iterator[slice]:
-    """Of so many lines; one where there are none."""
+    """Divide so many lines into parts; one where there are none."""
     return (slice(first, min(n, first + LINES_AT_ONCE)) for first in range(0, max(1, n), LINES_AT_ONCE))
 
 

@@ -1,9 +1,8 @@
-"""The one place where rows are made: here they are in the memory of this process."""
+"""The one place where rows are made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -13,29 +12,39 @@ from minrisk._typing import IntArray
 from minrisk._workers import Workers
 from minrisk.data.binning import Binner
 from minrisk.data.row_blocks import RowBlocks
-from minrisk.rows.base import CHAIN_ROWS, CORRECTIVE_ROWS, DIRECTED_ROWS, PAIR_ROWS, PLANE_ROWS, SIMILAR_ROWS, Rows
-from minrisk.rows.columns import Columns
+from minrisk.rows.base import CHAIN_ROWS, CORRECTIVE_ROWS, DIRECTED_ROWS, PAIR_ROWS, PLANE_ROWS, SIMILAR_ROWS
+from minrisk.rows.columns import Columns, SparseIndex
 from minrisk.rows.costs import RowCosts
+from minrisk.rows.directed import ChainRows, DirectedRows
 from minrisk.rows.exchange import Place
 from minrisk.rows.folded import FoldedRows
+from minrisk.rows.pairs import CorrectiveRows, PairRows, PlaneRows
+from minrisk.rows.rows import Rows
+from minrisk.rows.similar import SimilarRows
+
+# The first kind whose trait is required is made: those that stand behind may be among the traits of one before.
+KINDS: dict[str, type[Rows]] = {
+    SIMILAR_ROWS: SimilarRows,
+    CHAIN_ROWS: ChainRows,
+    DIRECTED_ROWS: DirectedRows,
+    PLANE_ROWS: PlaneRows,
+    CORRECTIVE_ROWS: CorrectiveRows,
+    PAIR_ROWS: PairRows,
+}
 
 
 def folded_rows(costs: RowCosts, folds: IntArray, place: Place | None = None) -> FoldedRows:
-    """Rows that stand fold after fold, of these costs; `place`, where they are not all."""
-    from minrisk.rows.local.folded import LocalFoldedRows
-
-    return LocalFoldedRows(costs, folds, binned_rows, place=place)
+    """Make rows that stand fold after fold, of these costs; `place`, where they are not all."""
+    return FoldedRows(costs, folds, binned_rows, place=place)
 
 
 def binned_rows(
     columns: Columns, costs: RowCosts, left_out: tuple[int, int], workers: Workers, place: Place | None = None
 ) -> Rows:
-    """Plain rows of columns that others may read as well; nothing is learnt from rows start..stop that are left out.
+    """Make plain rows of columns that others may read as well.
 
-    Their weights in `costs` must be 0.
+    Nothing is learnt from rows start..stop that are left out: their weights in `costs` must be 0.
     """
-    from minrisk.rows.local.sparse_index import SparseIndex
-
     build = partial(SparseIndex.build, workers=Workers())
     return rows_like(frozenset())(
         X_binned=columns.binned,
@@ -58,12 +67,12 @@ def make_rows(
     trainable: bool = True,
     **options: Any,
 ) -> Rows:
-    """Rows for a recipe.
+    """Make rows for a recipe.
 
     Parameters
     ----------
     requires : frozenset of str
-        Traits that its parts require: those of rows say which protocol of `minrisk.rows.base` the rows follow.
+        Traits that its parts require: those of rows say of which kind these are.
     X : ndarray of shape (n, d)
         Raw values.
     part : ndarray of int, optional
@@ -88,38 +97,5 @@ def make_rows(
 
 
 def rows_like(requires: frozenset[str]) -> Callable[..., Rows]:
-    """What makes rows that follow the protocols of these traits, from columns and options by name."""
-    if SIMILAR_ROWS in requires:
-        from minrisk.rows.local.similar import LocalSimilarRows
-
-        return LocalSimilarRows
-    if CHAIN_ROWS in requires:
-        from minrisk.rows.local.chains import LocalChainRows
-
-        return LocalChainRows
-    if DIRECTED_ROWS in requires:
-        from minrisk.rows.local.directed import LocalDirectedRows
-
-        return LocalDirectedRows
-    if PLANE_ROWS in requires:
-        from minrisk.rows.local.planes import LocalPlaneRows
-
-        return LocalPlaneRows
-    if CORRECTIVE_ROWS in requires:
-        from minrisk.rows.local.pairs import LocalCorrectiveRows
-
-        return LocalCorrectiveRows
-    if PAIR_ROWS in requires:
-        from minrisk.rows.local.pairs import LocalPairRows
-
-        return LocalPairRows
-    from minrisk.rows.local.rows import LocalRows
-
-    return LocalRows
-
-
-def compiled_at_once() -> AbstractContextManager[None]:
-    """In its context rows compile also what elsewhere waits until it pays."""
-    from minrisk.rows.local.whole_round import compiled_at_once
-
-    return compiled_at_once()
+    """Return what makes rows with these traits, from columns and options by name."""
+    return next((kind for trait, kind in KINDS.items() if trait in requires), Rows)

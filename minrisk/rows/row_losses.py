@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, Self, TypeGuard
+from typing import Any, NamedTuple, Protocol, Self, TypeGuard
 
-import numpy as np
-
-from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.costs import RowCosts
 
 EXPONENTIAL = "exponential"  # the trait of a loss c+ e^h + c- e^-h per entry: its mass is its value
@@ -18,30 +16,26 @@ SOFTMAX_EDGES = "softmax edges"  # a joint loss whose edges are 1 at the true cl
 
 
 class Gradients(Protocol):
-    """What rows ask of any loss: see `minrisk.losses.base`."""
+    """What rows ask of any loss.
+
+    Arguments of the methods are those of `minrisk.losses`: mostly the rows' costs and scores, the columns that a
+    method reads or fills, and the rows start..stop.
+    """
 
     @property
     def traits(self) -> frozenset[str]: ...
 
     def for_costs(self, costs: RowCosts) -> Self:
-        """The same loss with what it keeps of each line of these rows' cost table."""
+        """Return the same loss with what it keeps of each line of these rows' cost table."""
 
-    def gradients(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        start: int,
-        stop: int,
-        edge: FloatArray,
-        mass: FloatArray,
-    ) -> FloatArray: ...
+    def gradients(self, *arguments: Any, **options: Any) -> FloatArray: ...
 
 
 class LossBeforeRounds(Protocol):
     """What a loss says of rows before any round; see `minrisk.losses.base`."""
 
     def for_costs(self, costs: RowCosts) -> Self: ...
+
     def constant(self, costs: RowCosts) -> float: ...
     def unit(self, costs: RowCosts) -> float: ...
     def floors(self, costs: RowCosts) -> FloatArray: ...
@@ -49,7 +43,7 @@ class LossBeforeRounds(Protocol):
 
 
 class LossFacts(NamedTuple):
-    """And what it says."""
+    """What a loss says of rows before any round."""
 
     constant: float  # mean of what scores cannot change, in stated costs
     unit: float  # what a loss of 1 is in stated costs
@@ -67,114 +61,36 @@ class ZeroRiskLoss(LossBeforeRounds, Protocol):
 class SeparableRowLoss(Gradients, Protocol):
     """What rows ask of a `SEPARABLE` loss."""
 
-    def contrast(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        edge: FloatArray,
-        vector: FloatArray,
-        start: int,
-        stop: int,
-        out: FloatArray,
-    ) -> float: ...
-
-    def slopes(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        response: np.ndarray,
-        in_bag: Bag,
-        vector: FloatArray,
-        factors: FloatArray,
-        start: int,
-        stop: int,
-    ) -> IntArray: ...
-
+    def contrast(self, *arguments: Any, **options: Any) -> float: ...
+    def slopes(self, *arguments: Any, **options: Any) -> IntArray: ...
     def entry_bounds(self, top_value: FloatArray, vector: FloatArray, top_cost: float) -> FloatArray: ...
     def phantom(self, a: FloatArray) -> tuple[FloatArray, FloatArray]: ...
 
 
 class SeriesRowLoss(SeparableRowLoss, Protocol):
-    """What rows ask of a loss with the trait `SERIES`; see `minrisk._kernels.stump_series`."""
+    """What rows ask of a loss with the trait `SERIES`; see `minrisk._kernels.split`."""
 
-    def series_columns(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        edge: FloatArray,
-        in_bag: Bag,
-        edge_factor: FloatArray,
-        factor: FloatArray,
-        even_factor: FloatArray,
-        start: int,
-        stop: int,
-        fixed: np.ndarray,
-    ) -> IntArray: ...
-
-    def stump_sums(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        X_binned: np.ndarray,
-        in_bag: Bag,
-        feature: IntArray,
-        bin_: IntArray,
-        output: IntArray,
-        step: FloatArray,
-        factors: FloatArray,
-        start: int,
-        stop: int,
-    ) -> IntArray: ...
+    def series_columns(self, *arguments: Any, **options: Any) -> IntArray: ...
+    def stump_sums(self, *arguments: Any, **options: Any) -> IntArray: ...
 
 
 class JointRowLoss(Gradients, Protocol):
     """What rows ask of a `JOINT` loss."""
 
-    def value_sums(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        edge: FloatArray,
-        in_bag: Bag,
-        factor: FloatArray,
-        start: int,
-        stop: int,
-    ) -> IntArray: ...
+    def value_sums(self, *arguments: Any, **options: Any) -> IntArray: ...
 
 
 class DirectedRowLoss(JointRowLoss, Protocol):
     """What `DirectedRows` ask of a loss."""
 
-    def along(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        factor: FloatArray,
-        move: FloatArray,
-        step: float,
-        log_scale: float,
-        start: int,
-        stop: int,
-        line: FloatArray,
-    ) -> FloatArray: ...
+    def along(self, *arguments: Any, **options: Any) -> FloatArray: ...
 
 
 class PairRowLoss(JointRowLoss, Protocol):
     """What `PairRows` ask of a loss."""
 
     def own_terms(self, costs: RowCosts) -> FloatArray: ...
-
-    def edges(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        start: int,
-        stop: int,
-        edge: FloatArray,
-        value: FloatArray,
-    ) -> FloatArray: ...
+    def edges(self, *arguments: Any, **options: Any) -> FloatArray: ...
 
 
 class Groups(NamedTuple):
@@ -185,71 +101,45 @@ class Groups(NamedTuple):
     terms: FloatArray  # (P, n), P as the loss likes
 
 
+class GroupedRowLoss(DirectedRowLoss, Protocol):
+    """A loss whose decisions of equal value in a direction can be summed up front.
+
+    `gather` fills the terms of `Groups` at the scores of the last `gradients`; `along_groups` is `along` by them, of
+    values less that at step 0 where the loss is `relative`. The terms have `n_terms` rows for so many values.
+    """
+
+    @property
+    def relative(self) -> bool: ...
+
+    def n_terms(self, n_values: int) -> int: ...
+    def gather(self, *arguments: Any, **options: Any) -> None: ...
+    def along_groups(self, *arguments: Any, **options: Any) -> FloatArray: ...
+
+
 class ChainRowLoss(Protocol):
     """What `ChainRows` ask of a loss."""
 
     @property
     def traits(self) -> frozenset[str]: ...
-
     def for_costs(self, costs: RowCosts) -> Self: ...
 
-    def exponents(self, costs: RowCosts, scores: FloatArray, start: int, stop: int) -> FloatArray: ...
-
-    def edges(
-        self, costs: RowCosts, scores: FloatArray, shift: FloatArray, start: int, stop: int, edge: FloatArray
-    ) -> FloatArray: ...
-
-
-class GroupedRowLoss(DirectedRowLoss, Protocol):
-    """A loss whose decisions of equal value in a direction can be summed up front."""
-
-    @property
-    def relative(self) -> bool:
-        """Whether values `along_groups` are less that at step 0."""
-
-    def n_terms(self, n_values: int) -> int:
-        """Rows of `Groups.terms`."""
-
-    def gather(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        edge: FloatArray,
-        mass: FloatArray,
-        groups: Groups,
-        start: int,
-        stop: int,
-    ) -> None:
-        """Fill the terms of rows start..stop at the scores of the last `gradients`."""
-
-    def along_groups(
-        self,
-        costs: RowCosts,
-        log_scale: float,
-        groups: Groups,
-        factor: FloatArray,
-        step: float,
-        start: int,
-        stop: int,
-        line: FloatArray,
-    ) -> FloatArray:
-        """As `along`, but for what `relative` says."""
+    def exponents(self, *arguments: Any, **options: Any) -> FloatArray: ...
+    def edges(self, *arguments: Any, **options: Any) -> FloatArray: ...
 
 
 RowLoss = SeparableRowLoss | JointRowLoss | ChainRowLoss | Gradients
 
 
 def is_separable(loss: RowLoss) -> TypeGuard[SeparableRowLoss]:
-    """Whether outputs can be solved for one by one."""
+    """Return whether outputs can be solved for one by one."""
     return SEPARABLE in loss.traits
 
 
 def has_series(loss: RowLoss) -> TypeGuard[SeriesRowLoss]:
-    """Whether bounds of its fall are known from few derivatives."""
+    """Return whether bounds of its fall are known from few derivatives."""
     return SERIES in loss.traits
 
 
 def is_joint(loss: RowLoss) -> TypeGuard[JointRowLoss]:
-    """Whether the value belongs to rows."""
+    """Return whether the value belongs to rows."""
     return JOINT in loss.traits

@@ -10,7 +10,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.losses.base import Loss
-from minrisk.rows.base import Rows
+from minrisk.rows.rows import Rows
 
 LARGEST_STEP = 18.0  # |a| beyond this changes a weight by more than float64 resolves
 

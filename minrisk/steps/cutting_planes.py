@@ -30,7 +30,8 @@ from minrisk._kernels.split import LARGEST_EDGE_GAIN
 from minrisk._typing import FloatArray
 from minrisk.losses.base import PLANES, SIGNS
 from minrisk.model.coded_trees import on_grid
-from minrisk.rows.base import PLANE_ROWS, PlaneRows, have_planes
+from minrisk.rows.base import PLANE_ROWS
+from minrisk.rows.pairs import PlaneRows, have_planes
 from minrisk.steps.base import Step, StepProblem, StepSolver
 
 LARGEST_PROXIMITY = 0.03  # u at first, over the scale, a row's largest cost on average; a larger one tells little of F

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minrisk._kernels._dtypes import TIE
-from minrisk._kernels.steps import closed_form, newton
+from minrisk._kernels.scores import closed_form, newton
 from minrisk._typing import FloatArray, IntArray
 from minrisk.losses.base import EXPONENTIAL, JOINT, LEAVES
 from minrisk.model.coded_trees import on_grid

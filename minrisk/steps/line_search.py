@@ -10,7 +10,8 @@ import numpy as np
 from minrisk._kernels._dtypes import TIE
 from minrisk._typing import FloatArray
 from minrisk.losses.base import DIRECTED, JOINT, LEAVES
-from minrisk.rows.base import DIRECTED_ROWS, are_directed
+from minrisk.rows.base import DIRECTED_ROWS
+from minrisk.rows.directed import are_directed
 from minrisk.rows.row_losses import DirectedRowLoss
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem, StepSolver
 

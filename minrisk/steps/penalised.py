@@ -32,7 +32,8 @@ from minrisk._kernels.split import LARGEST_EDGE_GAIN
 from minrisk._typing import FloatArray
 from minrisk.losses.base import PAIRS, SIGNS, SOFTMAX_EDGES
 from minrisk.model.coded_trees import on_grid
-from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS, are_corrective, are_pairs
+from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS
+from minrisk.rows.pairs import are_corrective, are_pairs
 from minrisk.rows.row_losses import PairRowLoss
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem, StepSolver
 

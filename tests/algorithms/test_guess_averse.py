@@ -14,8 +14,8 @@ from minrisk._kernels._exponential import HIGHEST_EXPONENT, LOWEST_EXPONENT, exp
 from minrisk.losses.base import JOINT, SEPARABLE, SOFTMAX_EDGES
 from minrisk.losses.guess_averse import FAR_APART, GuessAverseLoss, balanced, log_ratio
 from minrisk.model.links import LINKS, log_probabilities, probabilities
-from minrisk.rows.local.rows import fixed_factor
 from minrisk.rows.row_losses import EXPONENTIAL
+from minrisk.rows.rows import fixed_factor
 from tests.helpers.common import make_costs, random_costs
 
 KINDS = tuple(GuessAverseLoss.KINDS)

@@ -14,7 +14,7 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import boost
 from minrisk.data.binning import fit_binner
 from minrisk.losses.codes import simplex_codewords
-from minrisk.rows.local.directed import LocalDirectedRows
+from minrisk.rows.directed import DirectedRows
 from tests.helpers import naive
 from tests.helpers import naive_mcboost as twin
 from tests.helpers.common import in_units, make_costs, slow_after
@@ -241,7 +241,7 @@ def test_blocks_of_rows_do_not_matter():
     for blocks in ((), (1, 50, 173)):
         binner = fit_binner(X)
         costs = make_costs(COST, y, rng.uniform(0.5, 2, 300) if not made else made[0][2])
-        rows = LocalDirectedRows(X, binner.transform(X), binner.n_bins, costs, Workers(2), blocks)
+        rows = DirectedRows(X, binner.transform(X), binner.n_bins, costs, Workers(2), blocks)
         recipe = MCBoostClassifier(loss="gll")
         recipe.cost_, recipe.classes_, recipe.decisions_ = COST, np.arange(3), np.arange(3)
         progress = boost(rows, recipe._recipe(costs.facts(), binner.thresholds), 5, 0)

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 
 from minrisk import PIBoostClassifier
-from minrisk._kernels.chains import scan_chains
+from minrisk._kernels.losses import scan_chains
 from minrisk.algorithms.piboost import once
 from minrisk.losses.codes import separator_loss
 from minrisk.model.codes import separators

@@ -15,9 +15,8 @@ from minrisk.boosting.loop import boost
 from minrisk.data.distances import Points, Units
 from minrisk.learners.base import Round
 from minrisk.learners.similarity import Similarities, Similarity
-from minrisk.rows.limits import LIMITS, Limits
-from minrisk.rows.local.neighbors import neighbors_of
-from minrisk.rows.local.similar import LocalSimilarRows
+from minrisk.rows.base import LIMITS, Limits
+from minrisk.rows.similar import SimilarRows, neighbors_of
 from minrisk.steps.base import StepProblem
 from tests.helpers import naive_similarity as twin
 from tests.helpers.common import check_packed, make_costs, slow_after
@@ -101,7 +100,7 @@ def test_neighbors_are_near(d, least, offset):
 
 def searched(X, y, K, H, weight, real, limits=LIMITS):
     """Rows at the scores H, after steps 0 to 6 of a round, what `fit` found, and the problem."""
-    rows = LocalSimilarRows(X, Units.of(X, "none"), make_costs(1.0 - np.eye(K), y, weight), Workers(), limits=limits)
+    rows = SimilarRows(X, Units.of(X, "none"), make_costs(1.0 - np.eye(K), y, weight), Workers(), limits=limits)
     rows.scores[:] = H
     recipe = similar("real" if real else "sign", smoothing=0.0)._recipe(rows.cost_facts, (np.empty(0),) * X.shape[1])
     totals = rows.gradients(recipe.loss, 0.0)
@@ -300,8 +299,8 @@ def test_blocks_of_rows_and_the_cache_do_not_matter():
     X[:, 0] += y
     made = []
     for blocks, cache in (((), 1e9), ((1, 50, 173), 0.0)):
-        rows = LocalSimilarRows(
-            X, Units.of(X, "none"), make_costs(COST, y, np.linspace(0.5, 2, 300)), Workers(2), cache, blocks
+        rows = SimilarRows(
+            X, Units.of(X, "none"), make_costs(COST, y, np.linspace(0.5, 2, 300)), Workers(2), cache, blocks=blocks
         )
         model = similar(n_estimators=6)
         progress = boost(rows, model._recipe(rows.cost_facts, (np.empty(0),) * 4), 6, 0)

@@ -11,7 +11,8 @@ from sklearn.datasets import load_wine
 
 import minrisk
 from minrisk import MultiBoostClassifier, REBELClassifier, StagewiseMCBoostClassifier
-from minrisk._kernels.pairwise import class_sums, log1p
+from minrisk._kernels._exponential import log1p
+from minrisk._kernels.pairwise import class_sums
 from minrisk._kernels.split import bar_between, scan_largest, side_bounds
 from minrisk._workers import Workers
 from minrisk.boosting.loop import boost
@@ -19,8 +20,7 @@ from minrisk.data.binning import fit_binner
 from minrisk.losses.gamma_phi import GammaPhiLoss
 from minrisk.losses.pairwise import PairwiseLoss
 from minrisk.model.coded_trees import StepTables
-from minrisk.rows.local.joint_responses import FEW_GROUPS, JointResponses
-from minrisk.rows.local.pairs import LocalCorrectiveRows, LocalPairRows
+from minrisk.rows.pairs import FEW_GROUPS, CorrectiveRows, JointResponses, PairRows
 from minrisk.steps.penalised import PAPER, Objective, PairwiseStep, Tolerances, most_violated
 from tests.helpers import naive
 from tests.helpers import naive_stagewise as twin
@@ -65,7 +65,7 @@ class TightMulti(MultiBoostClassifier):
 Tight.__init__, TightMulti.__init__ = StagewiseMCBoostClassifier.__init__, MultiBoostClassifier.__init__
 
 
-def pair_rows(X, y, table, weights, scores=None, kind=LocalPairRows, blocks=None, row=None):
+def pair_rows(X, y, table, weights, scores=None, kind=PairRows, blocks=None, row=None):
     binner = fit_binner(X)
     rows = kind(
         binner.transform(X), binner.n_bins, make_costs(table, y if row is None else row, weights, y), Workers(1), blocks
@@ -465,7 +465,7 @@ def test_correction_beats_stages_and_keeps_signs():
         assert np.all(all_.train_loss_[2:] <= one.train_loss_[2:]) and all_.train_loss_[-1] < one.train_loss_[-1]
         scaled = all_.model_.vectors * 2.0**32
         np.testing.assert_array_equal(scaled, np.rint(scaled))  # the grid: sums of them are exact
-    rows, binner = pair_rows(X, y, 1.0 - np.eye(3), np.ones(len(y)), kind=LocalCorrectiveRows)
+    rows, binner = pair_rows(X, y, 1.0 - np.eye(3), np.ones(len(y)), kind=CorrectiveRows)
     model = MultiBoostClassifier(loss="logistic")
     progress = boost(rows, recipe_of(model, rows, binner), 20, 0)
     assert rows._kept._codes.dtype == np.uint8 and rows.n_kept == len(progress.trees)
@@ -505,9 +505,9 @@ def test_validation_rows_follow_corrections():
     from minrisk.boosting.monitors import EarlyStopping
 
     X, y = load_wine(return_X_y=True)
-    rows, binner = pair_rows(X[::2], y[::2], 1.0 - np.eye(3), np.ones(89), kind=LocalCorrectiveRows)
+    rows, binner = pair_rows(X[::2], y[::2], 1.0 - np.eye(3), np.ones(89), kind=CorrectiveRows)
     costs = make_costs(1.0 - np.eye(3), y, np.ones(len(y)))
-    watched = LocalPairRows(binner.transform(X), binner.n_bins, costs, Workers(1), trainable=False)
+    watched = PairRows(binner.transform(X), binner.n_bins, costs, Workers(1), trainable=False)
     progress = boost(
         rows, recipe_of(MultiBoostClassifier(), rows, binner), 12, 0, [EarlyStopping(watched, 99, 0, np.zeros(3))]
     )
@@ -522,11 +522,11 @@ def test_parts_that_do_not_go_together():
     with pytest.raises(ValueError, match="CorrectiveStep cannot be used with .*requires corrective rows"):
         boost(rows, recipe, 1, 0)
     from minrisk.losses.guess_averse import GuessAverseLoss
-    from minrisk.rows.local.rows import LocalRows
+    from minrisk.rows.rows import Rows
 
     with pytest.raises(ValueError, match="PairwiseStep cannot be used with GuessAverseLoss.*requires pairs"):
         boost(rows, recipe._replace(loss=GuessAverseLoss("gel"), solver=PairwiseStep(0.0)), 1, 0)
-    plain = LocalRows(rows.X_binned, rows.n_bins, rows.costs, Workers(1))
+    plain = Rows(rows.X_binned, rows.n_bins, rows.costs, Workers(1))
     with pytest.raises(ValueError, match="PairwiseStep cannot be used with .*requires pair rows"):
         boost(plain, recipe._replace(solver=PairwiseStep(0.0)), 1, 0)
     with pytest.raises(ValueError, match="kind must be one of 'exponential', 'logistic', got 'hinge'"):
@@ -588,12 +588,7 @@ def test_blocks_of_rows_do_not_matter(loss, kind):
     made = []
     for blocks in ((), (1, 50, 173)):
         rows, binner = pair_rows(
-            X,
-            y,
-            COST,
-            weights,
-            kind=LocalPairRows if kind is StagewiseMCBoostClassifier else LocalCorrectiveRows,
-            blocks=blocks,
+            X, y, COST, weights, kind=PairRows if kind is StagewiseMCBoostClassifier else CorrectiveRows, blocks=blocks
         )
         progress = boost(rows, recipe_of(kind(loss=loss), rows, binner), 6, 0)
         made.append((np.concatenate(progress.vectors), rows.scores))

@@ -5,7 +5,7 @@ import pytest
 
 from minrisk.boosting.loop import boost
 from minrisk.boosting.monitors import EarlyStopping, RiskHistory
-from minrisk.rows.limits import LIMITS, Limits
+from minrisk.rows.base import LIMITS, Limits
 from tests.helpers.common import coupled_loss, make_data, make_recipe, make_rows, random_costs
 
 

@@ -320,7 +320,7 @@ def test_without_callbacks_rounds_are_made_ahead(monkeypatch):
         return run if whole is not None else None
 
     monkeypatch.setattr(loop, "_compiled", compiled)
-    from minrisk.rows.factory import compiled_at_once
+    from minrisk.rows.rows import compiled_at_once
 
     with compiled_at_once():
         plain = MinRiskClassifier(n_estimators=40, random_state=0, pool=False).fit(X, y)

@@ -169,7 +169,7 @@ def test_nothing_to_learn_ends_complete(drawn):
 
 
 def test_models_do_not_depend_on_it_and_rounds_are_made_ahead(drawn, monkeypatch, tmp_path):
-    from minrisk.rows.local.whole_round import compiled_at_once, logistic_rounds
+    from minrisk.rows.rows import compiled_at_once, logistic_rounds
 
     calls = []
 
@@ -177,7 +177,7 @@ def test_models_do_not_depend_on_it_and_rounds_are_made_ahead(drawn, monkeypatch
         calls.append(len(arguments[-1]))
         return logistic_rounds(*arguments)
 
-    monkeypatch.setattr("minrisk.rows.local.whole_round.logistic_rounds", counting)
+    monkeypatch.setattr("minrisk.rows.rows.logistic_rounds", counting)
     X, y = some()
     files = []
     for verbose in (0, 1):

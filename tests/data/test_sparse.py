@@ -30,10 +30,9 @@ from minrisk.data.sparse_points import SparsePoints, stored_units
 from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
 from minrisk.data.stored import SparseBins
 from minrisk.inspection import explain
+from minrisk.rows.base import LIMITS
+from minrisk.rows.directed import CenteredFeatures, StoredFeatures
 from minrisk.rows.exchange import everything
-from minrisk.rows.limits import LIMITS
-from minrisk.rows.local.centred import CenteredFeatures
-from minrisk.rows.local.stored_lines import StoredFeatures
 from tests.helpers.pieces import in_pieces
 
 COST = CostMatrix([[0, 1, 4], [2, 0, 1], [9, 3, 0]])

@@ -12,10 +12,9 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import boost
 from minrisk.ensemble import training
 from minrisk.ensemble.trees import Random
-from minrisk.rows.base import GrowthRule
-from minrisk.rows.limits import Limits
-from minrisk.rows.local import growth
-from minrisk.rows.local.rows import LocalRows
+from minrisk.rows import growth
+from minrisk.rows.base import GrowthRule, Limits
+from minrisk.rows.rows import Rows
 from tests.helpers import naive
 from tests.helpers.common import slow_after
 from tests.helpers.pieces import PiecedRows, cuts_of
@@ -104,8 +103,8 @@ def test_rows_in_pieces_make_the_same_trees(most, share, sketch, monkeypatch):
     monkeypatch.setattr(growth, "SENT_ROWS", most)
     rows, recipe = rows_and_recipe(5, 150, 3, sketch=sketch, max_features=share, random=True)
     columns = {"X_binned": rows.X_binned, "n_bins": rows.n_bins, "costs": rows.costs, "workers": Workers()}
-    pieced = PiecedRows(LocalRows, cuts_of(150, 4), **columns)
-    assert_same(boost(LocalRows(**columns), recipe, 6, 5), boost(pieced, recipe, 6, 5))
+    pieced = PiecedRows(Rows, cuts_of(150, 4), **columns)
+    assert_same(boost(Rows(**columns), recipe, 6, 5), boost(pieced, recipe, 6, 5))
 
 
 @pytest.mark.usefixtures("only_random")

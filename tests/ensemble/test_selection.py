@@ -45,9 +45,8 @@ from minrisk.estimator.parameters import n_drawn, share_of
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.links import LINK_KERNELS, least_cost, log_probabilities
-from minrisk.rows.columns import Columns
+from minrisk.rows.columns import Columns, SparseIndex
 from minrisk.rows.factory import folded_rows
-from minrisk.rows.local.sparse_index import SparseIndex
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from tests.helpers.common import coupled_loss, held_out, make_costs, make_data, make_rows, random_costs
 

@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_predict
 
 import minrisk
 from minrisk import MinRiskClassifier
-from minrisk._kernels.smooth import residuals
+from minrisk._kernels.linear import residuals
 from minrisk._workers import Workers
 from minrisk.ensemble import defaults
 from minrisk.ensemble.defaults import BEND, LANDMARKS, PENALTY, REACH, SMOOTH_ROWS, Settings

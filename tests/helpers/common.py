@@ -18,11 +18,11 @@ from minrisk.learners.greedy_tree import GreedyTrees
 from minrisk.losses.coupled import CoupledLoss
 from minrisk.model.rounded_vectors import shortened
 from minrisk.model.trees import by_levels
+from minrisk.rows.base import LIMITS
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import binned_rows
-from minrisk.rows.limits import LIMITS
-from minrisk.rows.local.folded import LocalFoldedRows, LocalHeldOut
-from minrisk.rows.local.rows import LocalRows
+from minrisk.rows.folded import FoldedRows, HeldOut
+from minrisk.rows.rows import Rows
 from minrisk.steps.closed_form import ClosedFormStep, NewtonStep
 
 
@@ -85,16 +85,16 @@ def held_out(scores, codes, weight=None):
     """Scores of left-out rows, in their precision. Another fold has a row of each class, so that all of them judge."""
     (n, K), weight = scores.shape, np.ones(len(scores)) if weight is None else weight
     label, mass = np.concatenate([codes, np.arange(K)]), np.concatenate([weight, np.full(K, weight.max())])
-    folded = LocalFoldedRows(make_costs(1 - np.eye(K), label, mass), np.repeat([0, 1], [n, K]), binned_rows)
-    return LocalHeldOut(folded, scores, 1)
+    folded = FoldedRows(make_costs(1 - np.eye(K), label, mass), np.repeat([0, 1], [n, K]), binned_rows)
+    return HeldOut(folded, scores, 1)
 
 
 def make_rows(X, table, row, weight=None, blocks=None, n_threads=1, label=None, limits=LIMITS):
-    """LocalRows of raw data, and the binner."""
+    """Rows of raw data, and the binner."""
     weight = np.ones(len(X)) if weight is None else weight
     binner = fit_binner(X)
     costs = make_costs(table, row, weight, label)
-    return LocalRows(binner.transform(X), binner.n_bins, costs, Workers(n_threads), blocks, limits=limits), binner
+    return Rows(binner.transform(X), binner.n_bins, costs, Workers(n_threads), blocks, limits=limits), binner
 
 
 def make_recipe(rows, binner, base="exponential", offset="paper", max_depth=2, **other):

@@ -6,8 +6,8 @@ import pickle
 
 import numpy as np
 
-from minrisk.rows.remote.placed import PlacedRows
-from minrisk.rows.remote.replica import Shard
+from minrisk.rows.placed import PlacedRows
+from minrisk.rows.remote import Shard
 
 
 class Divided:

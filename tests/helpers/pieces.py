@@ -1,6 +1,6 @@
-"""Rows in several pieces that share no memory: the second implementation of `minrisk.rows.base` and `minrisk.rows.folded`.
+"""Rows in several pieces that share no memory: what stands for all of them.
 
-Each piece is rows of `minrisk.rows.local` with arrays of its own. A call is answered by all pieces side by side, and only
+Each piece is rows of `minrisk.rows` with arrays of its own. A call is answered by all pieces side by side, and only
 what they exchange (`minrisk.rows.exchange`) goes from one to another, as copies. They must give the same answer.
 """
 
@@ -20,8 +20,8 @@ import numpy as np
 from minrisk.rows import factory
 from minrisk.rows.columns import Columns
 from minrisk.rows.exchange import Place
-from minrisk.rows.local.folded import LocalFoldedRows
-from minrisk.rows.local.similar import LocalSimilarRows
+from minrisk.rows.folded import FoldedRows
+from minrisk.rows.similar import SimilarRows
 
 PATIENCE = 60  # seconds that a piece waits for others that ask for something else
 RETURNED_BY_EACH = {"scores", "response", "leaf"}  # columns that tests look at
@@ -164,7 +164,7 @@ class PiecedRows(Pieced):
     Parameters
     ----------
     make : callable
-        A class of `minrisk.rows.local`.
+        A class of `minrisk.rows`.
     cuts : sequence of int
         Where the rows are divided, 0 and their number among them.
     **columns
@@ -282,7 +282,7 @@ class PiecedFoldedRows(Pieced):
         assert sorted(np.concatenate(self.rows)) == list(range(cuts[-1]))
         self.pieces = self._side_by_side(
             [
-                lambda p=p, own=own: LocalFoldedRows(
+                lambda p=p, own=own: FoldedRows(
                     type(costs)(*copy.deepcopy(tuple(costs.at(own)))),
                     folds[own].copy(),
                     factory.binned_rows,
@@ -366,7 +366,7 @@ def part_of(make: Any, columns: dict[str, Any], first: int, last: int) -> dict[s
     if "X_binned" in part:
         part["X_binned"] = part["X_binned"][:, first:last].copy()
     if "X" in part:
-        part["X"] = part["X"].copy() if make is LocalSimilarRows else part["X"][first:last].copy()
+        part["X"] = part["X"].copy() if make is SimilarRows else part["X"][first:last].copy()
     return part
 
 

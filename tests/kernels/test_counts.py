@@ -8,8 +8,8 @@ import pytest
 from minrisk import MinRiskClassifier
 from minrisk._kernels import grow as kernels
 from minrisk._kernels._dtypes import COUNT_BITS
+from minrisk.rows import growth
 from minrisk.rows.base import GrowthRule
-from minrisk.rows.local import growth
 from tests.helpers import naive
 from tests.rows.test_search_rows import bare_rows, grow, random_problem, same_tree, seen_by
 
@@ -44,9 +44,8 @@ def test_sums_over_two_billion_rows(seed, min_leaf):
     histogram[0, :bins, 2] = counts * (rng.random(bins) * 2**28).astype(np.int64)  # up to 2^59 in all
     histogram[0, :bins, :2] = counts[:, None] * rng.normal(scale=2.0**20, size=(bins, 2)).astype(np.int64)
     unit, ridge, total = np.array([2.0**-20, 2.0**-20, 2.0**-28, 1.0]), np.array([3.0]), histogram[0].sum(axis=0)
-    value, feature, where = kernels.evaluate_histograms(
-        histogram, np.array([0]), np.array([bins]), total, unit, ridge, kernels.COUNT_APART, min_leaf, 0
-    )
+    search = kernels.Search(np.array([0]), 1, False, 0, unit, ridge, kernels.COUNT_APART, min_leaf, 0.0, 64)
+    value, feature, where = kernels.evaluate_histograms(histogram, np.array([0]), np.array([bins]), total, search, 0)
     assert kernels.count_of(total, kernels.COUNT_APART) == n
     expected, threshold = naive_best(histogram[0, :bins], unit, 3.0, min_leaf)
     assert where == threshold and (feature == 0) == (threshold >= 0)
@@ -74,7 +73,7 @@ def test_models_hardly_depend_on_where_rows_are_counted(options, monkeypatch):
     model = MinRiskClassifier(n_estimators=8, pool=False, random_state=0, cv=1, **options)
     packed = model.fit(X, y).decision_function(X)
     monkeypatch.setattr(growth, "PACKED_ROWS", 0)
-    monkeypatch.setattr("minrisk.rows.local.rows.whole_rounds", lambda *_: None)
+    monkeypatch.setattr("minrisk.rows.rows.whole_rounds", lambda *_: None)
     counted = model.fit(X, y).decision_function(X)
     np.testing.assert_allclose(counted, packed, rtol=1e-6, atol=1e-6)
 

@@ -35,7 +35,7 @@ class Compiled(event.Listener):
         pass
 event.register("numba:compile", Compiled())
 from minrisk._kernels._cache import writable_folder
-from minrisk._kernels.binning import bin_column, padded_thresholds
+from minrisk._kernels.histogram import bin_column, padded_thresholds
 out = np.empty(4, dtype=np.uint8)
 bin_column(np.arange(4.0), padded_thresholds([0.5, 2.5]), out)
 assert out.tolist() == [0, 1, 1, 2]
@@ -277,7 +277,8 @@ def test_any_bit_that_is_wrong_is_found(tmp_path):
 
 FULL = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
 VANISHED = CALL.replace(
-    "from minrisk._kernels.binning", "import shutil\nshutil.rmtree(writable_folder())\nfrom minrisk._kernels.binning"
+    "from minrisk._kernels.histogram",
+    "import shutil\nshutil.rmtree(writable_folder())\nfrom minrisk._kernels.histogram",
 )
 
 
@@ -449,7 +450,7 @@ def test_a_process_that_is_forked_while_kernels_are_compiled_collects_garbage():
 
 def test_threads_may_ask_for_a_kernel_at_the_same_time():
     from minrisk._kernels._jit import is_compiled
-    from minrisk._kernels.binning import bin_column
+    from minrisk._kernels.histogram import bin_column
 
     arguments = [np.arange(4.0)], [np.array([0.5, 2.5])], np.empty(4, dtype=np.uint8)  # of types that nobody has
     interval = sys.getswitchinterval()

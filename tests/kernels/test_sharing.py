@@ -11,9 +11,9 @@ import minrisk
 from minrisk import MinRiskClassifier
 from minrisk._kernels.grow import GROWTH_TIE
 from minrisk._workers import Workers
-from minrisk.rows.limits import Limits
-from minrisk.rows.local.columns import BLOCKS_OF_THREAD, LocalColumns, divided
-from minrisk.rows.local.growth import following
+from minrisk.rows.base import Limits
+from minrisk.rows.columns import BLOCKS_OF_THREAD, RowColumns, divided
+from minrisk.rows.growth import following
 from tests.helpers.common import slow_after
 
 
@@ -163,12 +163,12 @@ def test_models_do_not_depend_on_what_is_shared(parameters, monkeypatch, tmp_pat
     y = np.arange(1500) % 3
     X = rng.normal(size=(1500, 12)) + 0.6 * rng.normal(size=(3, 12))[y]
     X[:, 4:8], X[:, 8:] = X[:, :4], np.round(X[:, :4])
-    files, made = [], LocalColumns.__init__
+    files, made = [], RowColumns.__init__
     for inline_work, n_jobs in ((1 << 30, 1), (1 << 30, 3), (1, 2), (1, 3), (1 << 14, 2)):
         limits = {"limits": Limits(large_leaf=100, inline_work=inline_work)}
         with monkeypatch.context() as patched:
             patched.setattr(
-                LocalColumns,
+                RowColumns,
                 "__init__",
                 lambda self, made=made, limits=limits, **columns: made(self, **columns, **limits),
             )

@@ -14,9 +14,8 @@ from minrisk.boosting import loop as boosting
 from minrisk.boosting.loop import Recipe, boost
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.guess_averse import GuessAverseLoss
-from minrisk.rows.limits import LIMITS, Limits
-from minrisk.rows.local.rows import LocalRows
-from minrisk.rows.local.whole_round import compiled_at_once
+from minrisk.rows.base import LIMITS, Limits
+from minrisk.rows.rows import Rows, compiled_at_once
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from tests.helpers.common import make_costs, make_data, make_rows, random_costs
 
@@ -39,7 +38,7 @@ def rows_and_recipe(seed, n, K, per_row=False, left_out=(0, 0), loss="gll", limi
         if per_row
         else make_costs(table, y, weight)
     )
-    rows = LocalRows(whole.X_binned, whole.n_bins, costs, Workers(), left_out=left_out, limits=limits)
+    rows = Rows(whole.X_binned, whole.n_bins, costs, Workers(), left_out=left_out, limits=limits)
     trees = VectorTrees(
         **{"max_leaf_nodes": 7, "thresholds": binner.thresholds, "max_features": 0.6, "sketch": 2} | family
     )
@@ -118,7 +117,7 @@ def test_how_many_rounds_a_call_makes_does_not_matter(monkeypatch):
         calls.append(len(arguments[-1]))  # seeds
         return logistic_rounds(*arguments)
 
-    monkeypatch.setattr("minrisk.rows.local.whole_round.logistic_rounds", counted)
+    monkeypatch.setattr("minrisk.rows.rows.logistic_rounds", counted)
     rows, recipe = rows_and_recipe(3, 90, 4)
     at_once = boost(rows, recipe, 12, 5)
     assert calls == [12]
@@ -180,16 +179,14 @@ def test_where_it_is_used():
 
 
 def test_it_is_compiled_when_rounds_of_parts_have_taken_as_long(monkeypatch):
-    monkeypatch.setattr("minrisk.rows.local.whole_round._rounds_of_parts", 0)
-    monkeypatch.setattr("minrisk.rows.local.whole_round.is_compiled", lambda *arguments: False)
+    monkeypatch.setattr("minrisk.rows.rows._rounds_of_parts", 0)
+    monkeypatch.setattr("minrisk.rows.rows.is_compiled", lambda *arguments: False)
     rows, recipe = rows_and_recipe(0, 60, 3, limits=Limits(compile_after=20))
     rows.gradients(recipe.loss, 0.0)
     used = [boosting._compiled(rows, recipe, 8) is not None for _ in range(4)]
     assert used == [False, False, True, True]
-    monkeypatch.setattr("minrisk.rows.local.whole_round._rounds_of_parts", 0)
-    monkeypatch.setattr(
-        "minrisk.rows.local.whole_round.is_compiled", lambda *arguments: True
-    )  # by another process, or a warmup
+    monkeypatch.setattr("minrisk.rows.rows._rounds_of_parts", 0)
+    monkeypatch.setattr("minrisk.rows.rows.is_compiled", lambda *arguments: True)  # by another process, or a warmup
     assert boosting._compiled(rows, recipe, 1) is not None
 
 

@@ -152,7 +152,7 @@ def test_neighbours_that_are_looked_for_side_by_side_give_the_threads_back(monke
     from sklearn.neighbors import NearestNeighbors
 
     from minrisk.data.distances import Points, Units
-    from minrisk.rows.local import neighbors
+    from minrisk.rows import similar
 
     second, first_is_done = threading.Event(), threading.Event()
     real = NearestNeighbors.kneighbors
@@ -169,7 +169,7 @@ def test_neighbours_that_are_looked_for_side_by_side_give_the_threads_back(monke
     X = np.random.default_rng(0).normal(size=(50, 3))
     points = Points.of(X, Units.of(X, "none"))
     threads = [
-        threading.Thread(target=neighbors.neighbors_of, args=(points, 3), name=name) for name in ("first", "second")
+        threading.Thread(target=similar.neighbors_of, args=(points, 3), name=name) for name in ("first", "second")
     ]
     threads[0].start()
     while not _workers._blas_threads._users:

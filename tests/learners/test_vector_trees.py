@@ -13,10 +13,9 @@ from minrisk.learners.base import Round
 from minrisk.learners.greedy_tree import GreedyTrees
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.guess_averse import GuessAverseLoss
-from minrisk.rows.base import GrowthRule, Target
-from minrisk.rows.limits import LIMITS, Limits
-from minrisk.rows.local.rows import LocalRows
-from minrisk.rows.local.sparse_index import SparseIndex, no_lists
+from minrisk.rows.base import LIMITS, GrowthRule, Limits, Target
+from minrisk.rows.columns import SparseIndex, no_lists
+from minrisk.rows.rows import Rows
 from minrisk.steps.closed_form import ClosedFormStep, TwoSidedStep
 from minrisk.steps.leaf_vectors import LARGEST_NEWTON, LeafClosedForm, LeafNewton
 from tests.algorithms.test_guess_averse import row_values
@@ -55,10 +54,10 @@ def random_bins(rng, n, d):
 
 
 def bare_rows(X_binned, n_bins, edge, mass, in_bag=None, workers=None, blocks=None, limits=LIMITS):
-    """LocalRows that hold given edges and masses."""
+    """Rows that hold given edges and masses."""
     n, D = edge.shape
     costs = make_costs(np.ones((1, D)), np.zeros(n), np.ones(n))
-    rows = LocalRows(X_binned, n_bins, costs, workers or Workers(), blocks, limits=limits)
+    rows = Rows(X_binned, n_bins, costs, workers or Workers(), blocks, limits=limits)
     rows.edge[:], rows.mass[:] = edge, mass
     rows.top_edge, rows.top_mass = np.abs(edge).max(axis=0), mass.max(axis=0)
     rows._restrict(in_bag)

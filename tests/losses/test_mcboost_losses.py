@@ -10,7 +10,7 @@ from minrisk.losses.codes import simplex_codewords
 from minrisk.losses.gamma_phi import GAMMAS, PHIS, GammaPhiLoss, Smooth
 from minrisk.losses.guess_averse import GuessAverseLoss, GuessingLoss, is_guess_averse, row_values
 from minrisk.model.links import probabilities
-from minrisk.rows.fixed_point import fixed_factor
+from minrisk.rows.exchange import fixed_factor
 from minrisk.rows.row_losses import Groups
 from tests.helpers.common import make_costs, random_costs
 

@@ -13,8 +13,8 @@ from sklearn.datasets import load_digits, load_wine
 
 import minrisk
 from minrisk import MinRiskClassifier
-from minrisk._kernels import lanes
-from minrisk._kernels.cascade import certain, needed_leads
+from minrisk._kernels import predict
+from minrisk._kernels.predict import certain, needed_leads
 from minrisk.costs import as_cost
 from minrisk.ensemble.ensemble import enough
 from minrisk.model.additive import AdditiveModel, pack
@@ -75,14 +75,14 @@ def test_lanes_compare_bytes(seed, bin_, offset):
     assert [word >> i & 1 for i in range(64)] == [int(code > bin_) for code in codes[offset : offset + 64]]
 
 
-if lanes.config.DISABLE_JIT:
-    above = lanes.lanes_above
+if predict.config.DISABLE_JIT:
+    above = predict.lanes_above
 else:
     import numba
 
     @numba.njit
     def above(codes, offset, bin_):
-        return lanes.lanes_above(codes, offset, bin_)
+        return predict.lanes_above(codes, offset, bin_)
 
 
 # -- bounds --------------------------------------------------------------------------------------------------------------

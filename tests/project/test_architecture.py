@@ -18,10 +18,6 @@ ORDER = (  # a package, or a module at the top, imports from those before it onl
     "costs",
     "model",
     "rows",
-    "rows.local",
-    "rows.factory",
-    "rows.remote",
-    "rows.dask",
     "losses",
     "steps",
     "learners",
@@ -77,8 +73,6 @@ def part_of(path):
 def package_of(name):
     """The entry of `ORDER` that a dotted name of ours belongs to."""
     parts = name.split(".")[1:]
-    if parts[:1] == ["rows"] and len(parts) > 1 and parts[1] in ("local", "factory", "remote", "dask"):
-        return f"rows.{parts[1]}"
     return parts[0] if parts else "__init__"
 
 
@@ -118,11 +112,9 @@ def test_imports_run_one_way(name):
 
 
 @of_each(sorted(MODULES))
-def test_rows_are_made_in_one_place_and_seen_through_their_interface(name):
+def test_rows_are_seen_through_their_interface(name):
     """The loop, its steps and its learners know neither where rows are nor any array with an entry for each of them."""
     package = package_of(name)
-    if package not in ("rows.local", "rows.factory"):
-        assert not any(package_of(other) == "rows.local" for other in imported_modules(MODULES[name]))
     if package in ("boosting", "steps", "learners", "ensemble"):
         assert not re.search(r"\brows\.(scores|response|leaf|edge|mass|X_binned|in_bag)\b", MODULES[name].read_text())
     if package in ("boosting", "steps", "learners"):

@@ -15,10 +15,9 @@ from minrisk import DataWarning, MinRiskClassifier, REBELClassifier
 from minrisk._utils.packages import versions
 from minrisk.boosting import checkpoint
 from minrisk.estimator.elsewhere import fit_whole
-from minrisk.rows.dask.cluster import ClusterError, check_workers, gathered, in_words
-from minrisk.rows.dask.engine import DaskEngine, made_shard
-from minrisk.rows.remote.driver import Driver
-from minrisk.rows.remote.placed import Part, Seal
+from minrisk.rows.dask import ClusterError, DaskEngine, check_workers, gathered, in_words, made_shard
+from minrisk.rows.placed import Part, Seal
+from minrisk.rows.remote import Driver
 from tests.helpers.common import slow_after
 from tests.rows.test_elsewhere import as_many_rows
 from tests.rows.test_pieces import content
@@ -382,12 +381,12 @@ def test_whole_numbers_that_merge_are_told(few, client, monkeypatch):
 
 def test_nobody_is_waited_for_in_vain(monkeypatch):
     """Neither workers that do not come, nor a scheduler that is gone."""
-    monkeypatch.setattr("minrisk.rows.dask.cluster.ASKED_SECONDS", 0.2)
+    monkeypatch.setattr("minrisk.rows.dask.ASKED_SECONDS", 0.2)
     with in_process(n_workers=0) as cluster, distributed.Client(cluster):
-        monkeypatch.setattr("minrisk.rows.dask.cluster.ALONE_SECONDS", 0.5)
+        monkeypatch.setattr("minrisk.rows.dask.ALONE_SECONDS", 0.5)
         with pytest.raises(ClusterError, match="has had no workers for .* minutes: start some"):
             clone(MODEL).fit(*of_dask(2))
-        monkeypatch.setattr("minrisk.rows.dask.cluster.ALONE_SECONDS", 60.0)
+        monkeypatch.setattr("minrisk.rows.dask.ALONE_SECONDS", 60.0)
         said = []
         fit = threading.Thread(target=lambda: said.append(said_by(lambda: clone(MODEL).fit(*of_dask(2)))), daemon=True)
         fit.start()
@@ -399,8 +398,8 @@ def test_nobody_is_waited_for_in_vain(monkeypatch):
 
 def test_answers_that_are_lost_with_all_workers_are_not_waited_for(monkeypatch):
     """A worker dies after it has answered, and before it has been asked for the answer."""
-    monkeypatch.setattr("minrisk.rows.dask.cluster.ASKED_SECONDS", 0.2)
-    monkeypatch.setattr("minrisk.rows.dask.cluster.ALONE_SECONDS", 0.5)
+    monkeypatch.setattr("minrisk.rows.dask.ASKED_SECONDS", 0.2)
+    monkeypatch.setattr("minrisk.rows.dask.ALONE_SECONDS", 0.5)
     with in_process() as cluster, distributed.Client(cluster) as client:
         futures = [client.submit(len, "answer", pure=False)]
         assert gathered(client, futures) == [6]
@@ -415,8 +414,8 @@ def test_a_fit_goes_on_with_another_cluster(lost, tmp_path, monkeypatch):
     """From its checkpoint, with other partitions, to the bytes of a fit that lost nothing."""
     as_many_rows(monkeypatch)
     monkeypatch.setattr("minrisk.estimator.elsewhere.FEW_ROWS", 0)
-    monkeypatch.setattr("minrisk.rows.dask.cluster.ASKED_SECONDS", 0.2)
-    monkeypatch.setattr("minrisk.rows.dask.cluster.ALONE_SECONDS", 0.5)
+    monkeypatch.setattr("minrisk.rows.dask.ASKED_SECONDS", 0.2)
+    monkeypatch.setattr("minrisk.rows.dask.ALONE_SECONDS", 0.5)
     monkeypatch.setattr(checkpoint, "PAUSE", 0.0)
     monkeypatch.setattr(checkpoint, "SHARE", np.inf)
     model, path, after, made = (

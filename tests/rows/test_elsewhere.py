@@ -12,8 +12,8 @@ from sklearn.base import clone
 from benchmarks.before_after import COSTS, blobs
 from minrisk import BAdaCostClassifier, MinRiskClassifier, REBELClassifier, StagewiseMCBoostClassifier
 from minrisk.model.cascade import NEVER
-from minrisk.rows.remote.placed import Part, PlacedRows
-from minrisk.rows.remote.replica import Shard
+from minrisk.rows.placed import Part, PlacedRows
+from minrisk.rows.remote import Shard
 from tests.helpers.common import few_are_many, without_kinds
 from tests.helpers.partitions import Divided, divide
 from tests.rows.test_pieces import content
@@ -169,7 +169,7 @@ def test_lost_pieces_are_built_anew(name, monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", ["vector trees", "pool", "stumps"])
 def test_nothing_of_all_rows_leaves_its_place(name, costs_per_row, monkeypatch):
     as_many_rows(monkeypatch)
-    monkeypatch.setattr("minrisk.rows.remote.placed.QUANTILE_ROWS", 300)
+    monkeypatch.setattr("minrisk.rows.placed.QUANTILE_ROWS", 300)
     monkeypatch.setattr("minrisk.data.copies.TOLD_BY", 300)
     monkeypatch.setattr("minrisk.ensemble.defaults.MOMENT_ROWS", 200)
     monkeypatch.setattr("minrisk.ensemble.defaults.JUDGED_STAGES", 1000)

@@ -30,12 +30,11 @@ from minrisk import (
 from minrisk._kernels._dtypes import EXACT_ROWS
 from minrisk.ensemble import defaults
 from minrisk.model.cascade import NEVER
-from minrisk.rows import factory
+from minrisk.rows import factory, growth
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
-from minrisk.rows.local import growth, leaf_search
-from minrisk.rows.local.drawn_rows import MOST_TIMES
-from minrisk.rows.local.folded import LocalFoldedRows
+from minrisk.rows.folded import FoldedRows
+from minrisk.rows.growth import MOST_TIMES
 from tests.helpers.common import slow_after
 from tests.helpers.pieces import Meeting, PiecedFoldedRows, PiecedRows, Together, assert_same, in_pieces
 
@@ -105,7 +104,7 @@ def test_trees_on_all_rows(bag, most, monkeypatch, tmp_path):
 
 
 def test_many_leaves(monkeypatch, tmp_path):
-    monkeypatch.setattr(leaf_search, "LEAF_BATCH", 3)
+    monkeypatch.setattr("minrisk.rows.stumps.LEAF_BATCH", 3)
     check_same(lambda: REBELClassifier(n_estimators=5, max_depth=5).fit(*blobs(seed=9)), 4, monkeypatch, tmp_path)
 
 
@@ -291,7 +290,7 @@ def test_a_sample_goes_by_the_numbers_of_rows(in_folds):
     n, folds = 101, np.repeat([0, 1, 2], [40, 1, 60])
     y, scores = np.arange(n, dtype=np.int32) % 3, np.random.default_rng(0).normal(size=(2, 3, 3))
     costs = RowCosts(1 - np.eye(3), y, np.arange(n) + 1.0, y)
-    one = LocalFoldedRows(costs, folds, factory.binned_rows)
+    one = FoldedRows(costs, folds, factory.binned_rows)
     some = PiecedFoldedRows([0, 0, 1, 57, n], costs, folds, [], in_folds)
     first, second = scores.astype(np.float32)[:, folds[:41]]
     for step in (1, 2, 7, 40, 200):

@@ -5,8 +5,8 @@ import pytest
 
 from minrisk._kernels.split import EXPONENTIAL_GAIN, QUADRATIC_GAIN, SIDES_GAIN
 from minrisk.model.trees import Tree
-from minrisk.rows.local.rows import LocalRows, fixed_factor
-from minrisk.rows.local.sparse_index import SparseIndex
+from minrisk.rows.columns import SparseIndex
+from minrisk.rows.rows import Rows, fixed_factor
 from tests.helpers.common import coupled_loss, make_data, make_rows, random_costs
 
 
@@ -158,7 +158,7 @@ def test_scored_rows_need_no_edges():
     rng = np.random.default_rng(8)
     X, y = make_data(rng)
     rows, binner = make_rows(X, random_costs(rng, 3), y)
-    light = LocalRows(rows.X_binned, rows.n_bins, rows.costs, rows.workers, trainable=False)
+    light = Rows(rows.X_binned, rows.n_bins, rows.costs, rows.workers, trainable=False)
     assert not hasattr(light, "edge")
     assert light.risk() == rows.risk()
 
@@ -166,7 +166,7 @@ def test_scored_rows_need_no_edges():
 def test_leaves_add_their_vectors():
     rng = np.random.default_rng(9)
     X, trained, _, _ = prepared(rng, blocks=[10, 200], n_threads=2)
-    light = LocalRows(trained.X_binned, trained.n_bins, trained.costs, trained.workers, trainable=False)
+    light = Rows(trained.X_binned, trained.n_bins, trained.costs, trained.workers, trainable=False)
     left, leaf = np.array([1, 1, 3, 3, 4], dtype=np.int32), np.array([False, True, False, True, True])
     tree = Tree(
         np.array([0, 0, 2, 0, 0], dtype=np.int32),

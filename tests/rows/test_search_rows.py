@@ -12,11 +12,10 @@ from minrisk import MinRiskClassifier
 from minrisk._kernels.grow import SKETCH
 from minrisk._kernels.sampling import draw_rows, order_by_leaf, size_level
 from minrisk.boosting.loop import boost
-from minrisk.rows.base import GrowthRule, Target
+from minrisk.rows import growth
+from minrisk.rows.base import GrowthRule, Limits, Target
 from minrisk.rows.exchange import Alone, Place
-from minrisk.rows.limits import Limits
-from minrisk.rows.local import drawn_rows, growth
-from minrisk.rows.local.drawn_rows import draw
+from minrisk.rows.growth import draw
 from tests.helpers import naive
 from tests.helpers.common import make_data, make_rows, slow_after
 from tests.learners.test_vector_trees import bare_rows, grow, make_recipe, random_problem, same_tree, seen_by
@@ -77,7 +76,7 @@ def test_as_many_are_expected_as_asked_for(seed):
         return levels[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(drawn_rows, "size_level", kept)
+        patch.setattr(growth, "size_level", kept)
         found, _ = drawn_from(rows, target, least, n // 8, seed)
     (floor, level), wanted = levels[0], max(least, min(int(naive.effective_rows(sizes)), n // 8))
     assert floor == pytest.approx(1e-3 * sizes.mean(), rel=1e-6)

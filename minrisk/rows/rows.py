@@ -1,15 +1,31 @@
-"""Rows in the memory of this process."""
+"""Rows in the memory of this process: their columns, and all that the boosting loop asks of them.
+
+Columns stay with the rows: X_binned, costs, weights, scores, edge, mass, response, contrast, leaf. What travels to
+the loop is small: sums over rows, as exact integers in fixed point (so that no division of the rows into blocks,
+threads or machines can change a bit of the model), and maxima. Rows may be one of several pieces
+(`minrisk.rows.exchange`), which may lie on other machines (`minrisk.rows.remote`).
+
+On a few hundred rows the kernels take less time than Python takes to call them, and Python's lock lets one thread
+through at a time. `boost` asks the rows whether they make its recipe's rounds whole, in one kernel call: the same bits
+as the parts of a round give one after another. To compile it takes as long as all else that a first fit on few rows
+compiles. Where it is not yet in the cache, rounds are made of their parts until those of one process have been so many
+that it pays.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from minrisk._kernels import _dtypes as dtypes
+from minrisk._kernels._dtypes import FIXED
+from minrisk._kernels._jit import is_compiled
 from minrisk._kernels.fixed import column_sums, fix_columns, fix_vector, response_sums, unfixed
+from minrisk._kernels.grow import GrowthState
 from minrisk._kernels.scores import (
     add_binned_trees,
     add_leaf_vectors,
@@ -18,30 +34,27 @@ from minrisk._kernels.scores import (
     split_leaves,
     tree_response,
 )
+from minrisk._kernels.whole_round import Space, State, TrainingRows, logistic_rounds
 from minrisk._memory import empty, give_back, read_only, zeros
 from minrisk._typing import Bag, FloatArray, IntArray, LeftOut
 from minrisk._utils import cached_property
+from minrisk.model.trees import Tree
 from minrisk.rows.base import (
     GrownTree,
     GrowthRule,
     LeafSplits,
     PairedLeaves,
     RoundRule,
-    Split,
-    StumpBounds,
     Target,
     Totals,
     TreeLike,
+    WholeRound,
     WholeRounds,
 )
+from minrisk.rows.columns import ADDED_SUMS, LOSS_SUMS, WALK_SUMS, RowColumns
 from minrisk.rows.costs import CostFacts, RowCosts
-from minrisk.rows.fixed_point import divide, exact_sum, fixed_factor
-from minrisk.rows.local.columns import ADDED_SUMS, LOSS_SUMS, WALK_SUMS, LocalColumns
-from minrisk.rows.local.growth import Growth
-from minrisk.rows.local.leaf_search import best_leaf_splits
-from minrisk.rows.local.pair_growth import PairGrowth
-from minrisk.rows.local.stump_search import best_stump, stump_bounds, stump_slopes
-from minrisk.rows.local.whole_round import whole_rounds
+from minrisk.rows.exchange import divide, exact_sum, fixed_factor
+from minrisk.rows.growth import Growth, PairGrowth
 from minrisk.rows.row_losses import (
     EXPONENTIAL,
     JOINT,
@@ -49,25 +62,26 @@ from minrisk.rows.row_losses import (
     LossFacts,
     RowLoss,
     SeparableRowLoss,
-    SeriesRowLoss,
     ZeroRiskLoss,
     is_joint,
     is_separable,
 )
+from minrisk.rows.stumps import SearchedColumns
 
 SPARSE_TREES = 32  # of which the bins of split features are made at once: a byte a row for each
 SHARED_PASSES = 4  # times what threads share at least, from which on a round's passes over classes are worth sharing
 MARGIN_SHIFT = 17  # a leaf's change must gain more than 2**-17, about `TIE`, of all that could be gained
 
 
-class LocalRows(LocalColumns):
-    """NumPy arrays and kernels; the implementation of `minrisk.rows.base.Rows` for one process.
+class Rows(SearchedColumns):
+    """Offer what every kind of rows offers; its subclasses offer more, which their `traits` name.
 
-    Parameters: those of `LocalColumns`.
+    Learners and steps that ask for more name a trait of the rows in what they require. Parameters: those of
+    `RowColumns`.
     """
 
     traits: frozenset[str] = frozenset()
-    resting = False  # see `Rows.resting`; a place without rows rests as the others do
+    resting = False  # whether the scores are freed, until `start_at`; a place without rows rests as the others do
     _followed = 0  # learners that the scores of the rows left out have
 
     @cached_property
@@ -80,16 +94,19 @@ class LocalRows(LocalColumns):
 
     # -- known scores ------------------------------------------------------------------------------------------
     def spread(self, intercept: FloatArray) -> float:
-        """The largest difference of two scores of a row; see `Rows.spread`."""
+        """Return the largest difference of two scores of a row, less the intercept's part."""
         own = np.ptp(self.scores - intercept, axis=1).max(initial=0.0)
         return float(self.exchange.largest(np.array([own]))[0])
 
     def share_weights(self, weight: FloatArray) -> None:
-        """Read weights that others read, too; see `Rows.share_weights`."""
+        """Read these weights, which others read as well, in the place of its own, which are freed.
+
+        They are the same but in the rows left out, at which no pass looks.
+        """
         self.costs = self.costs._replace(weight=read_only(weight))
 
     def rest(self, scores: bool = False) -> None:
-        """Free edge, mass and what trees are grown in, and perhaps the scores; see `Rows.rest`."""
+        """Free what `gradients` and `grow` fill again, and the scores if so told: memory for others in the meantime."""
         self.edge = self.mass = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
         self.__dict__.pop("_growth", None)
         self.__dict__.pop("_pair_growth", None)
@@ -100,7 +117,7 @@ class LocalRows(LocalColumns):
             give_back()
 
     def start_at(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
-        """The scores that these learners make; see `Rows.start_at`."""
+        """Start at the scores that these learners make, bit for bit as when they were found."""
         self.resting = False
         self.scores = self._made_by(trees, vectors, intercept, [*self.blocks, self.left_out])
         self._followed = len(trees)
@@ -108,7 +125,10 @@ class LocalRows(LocalColumns):
     def left_out_scores(
         self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray
     ) -> LeftOut:
-        """Scores of the rows left out, in half the memory; see `Rows.left_out_scores`."""
+        """Return scores that these learners make in the rows left out, for `FoldedRows.held_out`.
+
+        `trees` may go on from those of the last call or of `start_at`: these are then not asked again.
+        """
         if self.resting or len(trees) < self._followed:
             scores = self._made_by(trees, vectors, intercept, [self.left_out])
         else:
@@ -127,7 +147,7 @@ class LocalRows(LocalColumns):
         intercept: FloatArray,
         blocks: Sequence[tuple[int, int]],
     ) -> FloatArray:
-        """Scores of the rows of some blocks."""
+        """Return scores of the rows of some blocks."""
         scores = zeros((self.n_samples, self.n_outputs), dtypes.SCORE)  # rows of no block take no memory
 
         def fill(block: tuple[int, int]) -> None:
@@ -140,7 +160,7 @@ class LocalRows(LocalColumns):
     def _add(
         self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], first: int, last: int, scores: FloatArray
     ) -> None:
-        """scores[first:last] += what the trees say times their vectors: the sums and the order of `advance`."""
+        """Compute scores[first:last] += what the trees say times their vectors: the sums and the order of `advance`."""
         if first == last or not trees:
             return
         width = len(trees) if self.sparse is None else SPARSE_TREES
@@ -172,7 +192,7 @@ class LocalRows(LocalColumns):
     # -- sums over blocks of rows ------------------------------------------------------------------------------
     @cached_property
     def cost_facts(self) -> CostFacts:
-        """What is known of the costs of all rows; see `Rows.cost_facts`."""
+        """Return what is known of what mistakes cost all rows."""
         return self._trained_costs().facts()
 
     def _trained_costs(self) -> RowCosts:
@@ -185,7 +205,7 @@ class LocalRows(LocalColumns):
         return self.costs._replace(weight=weight)
 
     def facts(self, loss: LossBeforeRounds) -> LossFacts:
-        """What the loss says of these rows; see `Rows.facts`."""
+        """Return what the loss says of these rows."""
         own, facts = self.for_costs(loss), self._losses[2]
         if facts is None:
             costs = self._trained_costs().merged()
@@ -196,11 +216,11 @@ class LocalRows(LocalColumns):
         return facts
 
     def zero_risk_loss(self, loss: ZeroRiskLoss) -> float:
-        """See `Rows.zero_risk_loss`."""
+        """Return the loss below which every row has its cheapest decision, in stated costs."""
         return float(self.for_costs(loss).zero_risk(self._trained_costs()))
 
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
-        """Fill edge and mass; see `Rows.gradients`."""
+        """Fill edge and mass at the present scores."""
         here = self.for_costs(loss)
         if len(self.edge) < self.n_samples:  # after a rest
             self.edge, self.mass = empty((2, *self.scores.shape), dtypes.SCORE)
@@ -217,7 +237,7 @@ class LocalRows(LocalColumns):
         return Totals(self.values(loss), log_scale, log_scale + math.log(top) if top > 0 else log_scale)
 
     def values(self, loss: RowLoss) -> FloatArray:
-        """Loss over the bag; see `Rows.values`."""
+        """Sums of the loss over the bag at the present scores (D,), times e^-log_scale of the last `gradients`."""
         if EXPONENTIAL in loss.traits:
             self._whole_mass = self._mass_sums() if self.whole else None
             return self._mass_sums() if self._whole_mass is None else self._whole_mass
@@ -239,18 +259,21 @@ class LocalRows(LocalColumns):
         return self.added(self.over_blocks(lambda a, b: column_sums(values, self.in_bag, top, bits, a, b), ADDED_SUMS))
 
     def draw_bag(self, size: int, generator: np.random.Generator) -> Bag:
-        """So many rows; see `Rows.draw_bag`."""
+        """Return a bag of so many of the `n_trained` rows, without replacement, for `weigh`: only rows look into it."""
         return self.bag_of(generator.choice(self.n_trained, size=size, replace=False))
 
     def _restrict(self, in_bag: Bag | None) -> None:
-        """All rows are in the bag (None), or these."""
+        """Put all rows in the bag (None), or these."""
         if in_bag is not None or not self.whole:
             self.in_bag[:] = True if in_bag is None else in_bag
             self.in_bag[slice(*self.left_out)] = False
         self.whole = in_bag is None
 
     def weigh(self, in_bag: Bag | None, columns: int = 1) -> FloatArray:
-        """Restrict to the bag, fix edges (and masses), sum the mass; see `Rows.weigh`."""
+        """Restrict the next sums to the bag; returns the column sums of the mass (D,).
+
+        `columns` says what `best_stump` will need: 0 nothing, 1 edges, 2 edges and masses.
+        """
         self._restrict(in_bag)
         if columns:
             self._fix_columns(columns)
@@ -259,7 +282,7 @@ class LocalRows(LocalColumns):
         return self._mass_sums()
 
     def _fix_columns(self, n_columns: int) -> None:
-        """Edges (1) and masses (2) in fixed point for the histograms of stumps."""
+        """Bring edges (1) and masses (2) to fixed point for the histograms of stumps."""
         columns = [(self.edge, self.top_edge), (self.mass, self.top_mass)][:n_columns]
         if self.fixed.shape[1] != len(columns) * self.n_outputs:  # once
             self.fixed = np.empty((self.n_samples, len(columns) * self.n_outputs), dtype=self.fixed.dtype)
@@ -272,14 +295,14 @@ class LocalRows(LocalColumns):
         self.fixed_factors = np.concatenate(factors)
 
     def _fix(self, values: FloatArray, factor: FloatArray, first: int) -> IntArray:
-        """Values in fixed point into the columns from `first` on; returns the sums of these rows."""
+        """Write values in fixed point into the columns from `first` on; returns the sums of these rows."""
         parts = self.over_blocks(
             lambda a, b: fix_columns(values, self.in_bag, factor, a, b, self.fixed, first), 2.0 * ADDED_SUMS
         )
         return np.asarray(np.sum(parts, axis=0))
 
     def edges(self) -> FloatArray:
-        """Sum of response * edge; see `Rows.edges`."""
+        """Return the sum over rows of response * edge, (D,)."""
         factor = self.fixed_factor(self.top_edge)
         return divide(self._response_sums(self.edge, factor), factor)
 
@@ -289,7 +312,7 @@ class LocalRows(LocalColumns):
         )
 
     def side_sums(self) -> tuple[FloatArray, FloatArray]:
-        """Edge and mass per side of the response; see `Rows.side_sums`."""
+        """Return edge and mass summed over the rows with response -1 and those with +1, (2, D) each."""
         sides = []
         for values, top in ((self.edge, self.top_edge), (self.mass, self.top_mass)):
             factor = fixed_factor(top, self.sum_bits - 1)  # a bit for the sum of two sums
@@ -298,7 +321,10 @@ class LocalRows(LocalColumns):
         return sides[0], sides[1]
 
     def slopes(self, loss: SeparableRowLoss, vector: FloatArray) -> FloatArray:
-        """Value, slope and curvature in the vector; see `Rows.slopes`."""
+        """Return value, slope, curvature (3, D) of the loss at scores + response * vector, as functions of the vector.
+
+        A fourth line, if there, is the sum of the absolute values of the slope's terms, which are exponentials.
+        """
         here: SeparableRowLoss = self.for_costs(loss)
         factors = fixed_factor(here.entry_bounds(self.top_value, vector, self.top_cost), self.sum_bits)
         parts = self.over_blocks(
@@ -307,14 +333,8 @@ class LocalRows(LocalColumns):
         )
         return divide(self.added(parts), factors)
 
-    def stump_slopes(
-        self, loss: SeriesRowLoss, feature: IntArray, bin_: IntArray, output: IntArray, step: FloatArray
-    ) -> FloatArray:
-        """Value, slope and curvature along stumps; see `Rows.stump_slopes`."""
-        return stump_slopes(self, loss, feature, bin_, output, step)
-
     def contrast(self, loss: SeparableRowLoss, vector: FloatArray) -> None:
-        """Fill the contrast, in fixed point; see `Rows.contrast`."""
+        """Fill the contrast column: what f = +1 rather than -1 gains per row while the vector is held."""
         here = self.for_costs(loss)
         tops = self.over_blocks(
             lambda a, b: here.contrast(self.costs, self.scores, self.edge, vector, a, b, self._contrast)
@@ -322,7 +342,7 @@ class LocalRows(LocalColumns):
         self._fix_contrast(float(self.exchange.largest(np.array([max(tops)]))[0]))
 
     def _fix_contrast(self, top: float) -> None:
-        """The contrast, of values up to `top`, in fixed point."""
+        """Return the contrast, of values up to `top`, in fixed point."""
         factor = float(fixed_factor(np.array(top), self.sum_bits))
         sizes = self.over_blocks(
             lambda a, b: fix_vector(self._contrast, self.in_bag, factor, a, b, self.fixed_contrast)
@@ -331,18 +351,18 @@ class LocalRows(LocalColumns):
         self.contrast_factor = factor or 1.0
 
     def advance(self, vectors: FloatArray) -> None:
-        """scores += response * vectors[0], or vectors[leaf] where there are several; see `Rows.advance`."""
+        """Add (V, D) vectors. One: scores += response * vectors[0]; several: scores += vectors[leaf]."""
         if len(vectors) == 1:
             self.over_blocks(lambda a, b: add_response(self.scores, self.response, vectors[0], a, b), ADDED_SUMS)
         else:
             self.over_blocks(lambda a, b: add_leaf_vectors(self.scores, self.leaf, vectors, a, b), ADDED_SUMS)
 
     def shift(self, vector: FloatArray) -> None:
-        """scores += vector: the constant term."""
+        """Compute scores += vector: the constant term."""
         self.scores += vector
 
     def respond(self, tree: TreeLike) -> None:
-        """Fill response and leaf with the tree's values and vectors; see `Rows.respond`."""
+        """Fill the response column with the value, and the leaf column with the vector, of each row's leaf."""
         X_binned, feature = self.split_bins(tree.feature)
         self.over_blocks(
             lambda a, b: tree_response(
@@ -353,11 +373,11 @@ class LocalRows(LocalColumns):
 
     @property
     def deciding_scores(self) -> FloatArray:
-        """Scores of the decisions, the largest of which decides."""
+        """Return scores of the decisions, the largest of which decides."""
         return self.scores if self.decoder is None else self.decoder.decoded(self.scores, self.workers)
 
     def risk(self) -> float:
-        """Mean avoidable cost of the decisions with the largest scores."""
+        """Return mean avoidable cost of the decisions with the largest scores."""
         factor = float(fixed_factor(np.array(self.top_cost), self.sum_bits))
         total = float(self.cost_facts.weight)
         if factor == 0.0 or total == 0.0:
@@ -368,31 +388,26 @@ class LocalRows(LocalColumns):
         return int(self.added([np.array([part]) for part in parts])[0]) / factor / total
 
     def savings(self, constant: int) -> FloatArray:
-        """Sums of what the rows' decisions save; see `Rows.savings`."""
+        """Sums over rows (3,): the weight, and by it what they cost less than this decision for all, and its square."""
         table, row, weight = self.costs[:3]
         saved = table[row, constant] - table[row, np.argmax(self.deciding_scores, axis=1)]
         sums = np.stack([weight, weight * saved, weight * saved**2], axis=1)
         return exact_sum(lambda: iter([sums]), self.place.n_rows, self.exchange)
 
-    def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
-        """Best stump over the features; see `Rows.best_stump`."""
-        return best_stump(self, gain, mass, features)
-
-    def stump_bounds(self, loss: SeriesRowLoss, mass: FloatArray, features: IntArray) -> StumpBounds | None:
-        """Stumps that may be the best; see `Rows.stump_bounds`."""
-        return stump_bounds(self, loss, mass, features)
-
     # -- trees with a vector in every leaf -----------------------------------------------------------------------
     def grow(self, target: Target, rule: GrowthRule, features: IntArray, seed: int) -> GrownTree:
-        """Grow a tree on the bag; see `Rows.grow`."""
+        """Grow a tree leaf by leaf on the bag, by edge and mass; `leaf` holds every row's leaf number afterwards."""
         return self._growth.grow(target, rule, features, seed)
 
     def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
-        """Edge and mass of each leaf; see `Rows.leaf_sums`."""
+        """Return edge and mass summed over the bag's rows of each leaf of the grown tree, (L, D) each."""
         return self._growth.leaf_sums()
 
     def whole_rounds(self, rule: RoundRule, n_rounds: int) -> WholeRounds | None:
-        """Rounds in one call, on few plain rows: others hold more that follows rounds; see `Rows.whole_rounds`.
+        """Make rounds in one call, where these rows offer that and so many rounds pay for it.
+
+        The rows are at the gradients of the loss, all of them in the bag. Of the seeds given, the first rounds are
+        made, perhaps not all; none if nothing lowers the loss. Only scores, edge and mass follow them.
 
         Of so many classes that threads pay, they are made of their parts.
         """
@@ -404,24 +419,24 @@ class LocalRows(LocalColumns):
         return whole_rounds(self, rule, self.weigh(None, 0), n_rounds)
 
     def grow_pairs(self, rule: GrowthRule, ridge: float, features: IntArray) -> GrownTree:
-        """Grow a tree of pairs on the bag; see `Rows.grow_pairs`."""
+        """Grow a tree each of whose nodes looks at its own pair of classes, by the loss with the trait `SOFTMAX_EDGES`.
+
+        A node's pair is the class of the largest edge and the one against which a Newton step lowers the loss most;
+        the node is split where edge^2 / (mass + ridge) along the pair gains most.
+        """
         return self._pair_growth.grow_pairs(rule, ridge, features, self._log_scale)
 
     def paired_leaves(self) -> PairedLeaves:
-        """Pairs and sums of its leaves; see `Rows.paired_leaves`."""
+        """Return pairs and sums of the leaves of the tree that `grow_pairs` has grown."""
         return self._pair_growth.paired_leaves()
 
     # -- leaves of a growing tree ----------------------------------------------------------------------------------
     def start_leaves(self) -> None:
-        """All rows in leaf 0."""
+        """Put all rows in leaf 0."""
         self.leaf[:] = 0
 
-    def best_leaf_splits(self, sign: IntArray, features: IntArray) -> LeafSplits:
-        """Best change of each leaf; see `Rows.best_leaf_splits`."""
-        return best_leaf_splits(self, sign, features)
-
     def split_leaves(self, splits: LeafSplits, child: IntArray) -> None:
-        """Move rows to the children of their leaves; see `Rows.split_leaves`."""
+        """Move rows to the children of their leaves and set their responses."""
         X_binned, feature = self.X_binned, splits.feature
         if self.sparse is not None:
             X_binned, number = self.split_bins(np.maximum(feature, 0))
@@ -429,3 +444,84 @@ class LocalRows(LocalColumns):
         self.over_blocks(
             lambda a, b: split_leaves(X_binned, feature, splits.bin, child, splits.sign, a, b, self.leaf, self.response)
         )
+
+
+# -- Whole rounds in one call ------------------------------------------------------------------------------------------
+LOOK_AGAIN = 500  # rounds of parts, after which another process may have compiled it; a look takes as long as five
+NO_MORE = 1 << 62  # rounds of parts, once it is compiled
+_rounds_of_parts = 0  # so far in this process
+
+
+def whole_rounds(rows: RowColumns, rule: RoundRule, mass: FloatArray, n_rounds: int) -> WholeRounds | None:
+    """Make rounds in one call, where these rows offer that and so many rounds pay for it.
+
+    The rows are at the gradients of the loss, all of them in the bag. Of the seeds given, the first rounds are
+    made, perhaps not all; none if nothing lowers the loss. Only scores, edge and mass follow them.
+    """
+    costs, everyone = rows.costs, np.flatnonzero(rows.bag_of(np.arange(rows.n_trained))).astype(np.int32)
+    value, growth = np.empty(rows.n_outputs), rule.growth
+    top = np.array([rows.top_edge, rows.top_mass, rows.top_value])
+    width = rule.sketch + 1 if rule.sketch else 2 * rows.n_outputs + 1
+    first, last = rows.left_out
+    given = TrainingRows(
+        rows.X_binned,
+        rows.n_bins,
+        costs.table,
+        costs.row,
+        costs.label,
+        costs.weight,
+        rows.in_bag,
+        np.array([[0, first], [last, rows.n_samples]]),
+        everyone,
+        rows.sum_bits,
+    )
+    state = State(rows.scores, rows.edge, rows.mass, rows.leaf, top, value, mass.copy())
+    # The kernel is compiled for one type of each field.
+    how = rule._replace(features=read_only(rule.features), growth=growth._replace(n_rows=None))
+    space = Space(
+        np.empty((rows.n_samples, width), dtype=FIXED),
+        np.empty((rows.n_samples, rule.sketch + 1)),
+        rows.index.lists,
+        everyone.copy(),
+        np.empty_like(everyone),
+        GrowthState.empty(growth.max_leaves, width),
+    )
+    if not _pays(rows.limits.compile_after, n_rounds, given, state, how, space, 0.0, np.zeros(1, dtype=np.int64)):
+        return None
+    most = max(1, rows.limits.vector_numbers // (growth.max_leaves * rows.n_outputs))
+
+    def run(totals: Totals, seeds: Sequence[int]) -> list[WholeRound]:
+        value[:] = totals.value
+        n_made, whole, real, depth, vectors, reached, values, scales = logistic_rounds(
+            given, state, how, space, totals.next_log_scale, np.array(seeds[:most])
+        )
+        (feature, bins, left, vector), (threshold, response, gain) = whole, real
+        (node, leaf), scale, made = reached.tolist(), scales.tolist(), []
+        for t, deepest in enumerate(depth[:n_made].tolist()):
+            columns = feature, bins, threshold, left, response, vector, gain
+            tree = Tree._make([*[column[node[t] : node[t + 1]] for column in columns], deepest, None, None])
+            totals = Totals(values[t], scale[t], scale[t + 1])
+            made.append(WholeRound(tree, vectors[leaf[t] : leaf[t + 1]], totals))
+        return made
+
+    return run
+
+
+@contextmanager
+def compiled_at_once() -> Iterator[None]:
+    """Compile them at once where they are not compiled yet."""
+    global _rounds_of_parts
+    before, _rounds_of_parts = _rounds_of_parts, NO_MORE
+    yield
+    _rounds_of_parts = before
+
+
+def _pays(after: int, n_rounds: int, *arguments: Any) -> bool:
+    """Return whether the kernel is compiled, or more rounds than `after` have been made without it."""
+    global _rounds_of_parts
+    due = _rounds_of_parts % LOOK_AGAIN < n_rounds
+    if _rounds_of_parts <= after and not (due and is_compiled(logistic_rounds, *arguments)):
+        _rounds_of_parts += n_rounds
+        return _rounds_of_parts > after
+    _rounds_of_parts = NO_MORE  # it is there, and need not be looked for again
+    return True

@@ -13,18 +13,22 @@ subtracted from another, and o_f = 0 makes the factor -1 / (1 - t), the same for
 
 An *entry* is a feature on the path to a leaf, with all conditions on it. Rows are told by their *codes*: of each
 feature, how many of the model's thresholds lie below the value; 0 where it is missing.
+
+Shapley values of sums of Gaussian kernels, each of which is a product of one factor for each feature.
 """
+
+import math
 
 import numpy as np
 
-from minrisk._kernels._jit import kernel
+from minrisk._kernels._jit import kernel, part
 
 ROWS_TOGETHER = 512  # of the background: their codes stay in cache while they go down a tree
 
 
 @kernel
 def count_rows(code, feature, cut, left, offsets, first, last, count):
-    """count[node] = rows of `code` (n, d) that come to each node of trees first..last."""
+    """Compute count[node] = rows of `code` (n, d) that come to each node of trees first..last."""
     for low in range(0, len(code), ROWS_TOGETHER):
         for t in range(first, last):
             root = offsets[t]
@@ -86,7 +90,7 @@ def merge_paths(feature, cut, left, offsets, count, first_entry, entry_feature, 
 
 @kernel
 def entry_weights(code, paths, points, first_leaf, last_leaf, product, held, share, weight):
-    """weight[e, r] = Shapley weights of the entries of some leaves, from 0, in the rows r of `code` (d, r).
+    """Compute weight[e, r] = Shapley weights of the entries of some leaves, from 0, in the rows r of `code` (d, r).
 
     `paths` are first_entry, feature, lowest, highest and share of `merge_paths`; `points` are where the rule of each
     number of points begins, these points, and their weights. Entries are looked at by fours, of which some may be
@@ -136,7 +140,7 @@ def entry_weights(code, paths, points, first_leaf, last_leaf, product, held, sha
 
 @kernel
 def add_vectors(weight, groups, first_group, last_group, before, vectors, values):
-    """values[f, k, r] += weight[e, r] * vectors[leaf of e, k] over the entries e of each feature f.
+    """Compute values[f, k, r] += weight[e, r] * vectors[leaf of e, k] over the entries e of each feature f.
 
     `groups` are where the entries of each tree and feature begin in what follows, their feature, their entries and
     these entries' leaves; entries are counted from `before` in `weight`.
@@ -218,3 +222,63 @@ def expected_scores(code, known, paths, vectors, scores):
             if reached > 0.0:
                 for k in range(vectors.shape[1]):
                     scores[i, k] += reached * vectors[leaf, k]
+
+
+# -- Gaussian kernels --------------------------------------------------------------------------------------------------
+@part
+def factor(x, center, scale, landmark, width):
+    """Return a feature's factor; missing values are the center, as in `minrisk._kernels.linear`."""
+    z = (x - center) / scale
+    apart = (z if z == z else 0.0) - landmark
+    return math.exp(-width * (apart * apart))
+
+
+@kernel
+def add_factors(X, center, scale, landmarks, width, n, out):
+    """out[j, c] += sum over these of n rows of feature j's factor for landmark c, over n; nothing if it is left out."""
+    d, m = landmarks.shape
+    for i in range(len(X)):
+        for j in range(d):
+            if scale[j] > 0.0:
+                for c in range(m):
+                    out[j, c] += factor(X[i, j], center[j], scale[j], landmarks[j, c], width) / n
+
+
+@kernel
+def add_smooth_shapley_values(X, center, scale, landmarks, width, mean, point, point_weight, vectors, values):
+    """values[i, j, k] += sum over landmarks c of the Shapley value of feature j in kernel c, times vectors[c, k].
+
+    The kernel of a coalition is the product of the factors of its features and the `mean` factors of the others. The
+    Shapley value of j is the integral over t of (o_j - z_j) prod_g ((1 - t) z_g + t o_g) over the other features g, as
+    in `minrisk._kernels.shap`.
+    """
+    d, m = landmarks.shape
+    n_points, n_outputs = len(point), vectors.shape[1]
+    own, product = np.empty((d, m)), np.empty((n_points, m))
+    for i in range(len(X)):
+        for q in range(n_points):
+            for c in range(m):
+                product[q, c] = point_weight[q]
+        for j in range(d):
+            if scale[j] == 0.0:
+                continue
+            for c in range(m):
+                own[j, c] = factor(X[i, j], center[j], scale[j], landmarks[j, c], width)
+            for q in range(n_points):
+                t = point[q]
+                for c in range(m):
+                    product[q, c] *= (1.0 - t) * mean[j, c] + t * own[j, c]
+        for j in range(d):
+            if scale[j] == 0.0:
+                continue
+            for c in range(m):
+                weight, apart = 0.0, own[j, c] - mean[j, c]
+                if apart != 0.0:
+                    for q in range(n_points):
+                        t = point[q]
+                        between = (1.0 - t) * mean[j, c] + t * own[j, c]
+                        if between > 0.0:  # if not, products without it vanish as well, to float64
+                            weight += product[q, c] / between
+                    weight *= apart
+                    for k in range(n_outputs):
+                        values[i, j, k] += weight * vectors[c, k]

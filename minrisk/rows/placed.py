@@ -14,11 +14,11 @@ from minrisk.costs.units import AvoidableCosts
 from minrisk.costs.weights import relative_weights, weighted_by_class
 from minrisk.data.binning import QUANTILE_ROWS, Binner, fit_binner
 from minrisk.data.row_keys import numbered_keys, odd_numbers, row_keys, running_key
-from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts, RowCosts
 from minrisk.rows.exchange import Place, everything
 from minrisk.rows.factory import rows_like
+from minrisk.rows.rows import Rows
 
 
 class Part(NamedTuple):
@@ -39,7 +39,7 @@ class Seal(NamedTuple):
 
     @classmethod
     def of(cls, number: int, part: Part) -> Seal:
-        """Of what is read."""
+        """Make it of what is read."""
         key = 0
         for column in part:
             key = key if column is None else running_key(column, key)
@@ -87,17 +87,17 @@ class PlacedRows:
 
     @property
     def nbytes(self) -> int:
-        """Of memory."""
+        """Return how many bytes of memory they take."""
         return sum(_bytes_of(column) for column in (self.X, self.y, self.weight, self.cost) if column is not None)
 
 
 def _bytes_of(column: Any) -> int:
-    """Of an array or a frame."""
+    """Return the bytes of an array or a frame."""
     return int(column.memory_usage().sum() if hasattr(column, "memory_usage") else column.nbytes)
 
 
 def _joined(columns: Sequence[Any]) -> Any:
-    """One after another; None where there are none."""
+    """Join them one after another; None where there are none."""
     if columns[0] is None or len(columns) == 1:
         return columns[0]
     if hasattr(columns[0], "iloc"):
@@ -170,16 +170,16 @@ class CountedRows:
 
     @property
     def n_rows(self) -> int:
-        """Of all places."""
+        """Return the n rows of all places."""
         return self.place.n_rows
 
     @property
     def cost_facts(self) -> CostFacts:
-        """Of the rows of all places."""
+        """Return the cost facts of the rows of all places."""
         return self.costs.facts()
 
     def digest(self) -> IntArray:
-        """Sums over the rows of all places that hardly any change of them leaves as they are, (2,)."""
+        """Return sums over the rows of all places that hardly any change of them leaves as they are, (2,)."""
         costs = self.costs
         columns = [*self.X.T, costs.label, costs.weight, *(costs.table[costs.row].T if costs.per_row else ())]
         cells = row_keys(columns, odd_numbers(np.random.default_rng(0), len(columns)))
@@ -189,14 +189,14 @@ class CountedRows:
 
     # -- some of all rows ------------------------------------------------------------------------------------------
     def spaced(self, most: int) -> tuple[IntArray, IntArray]:
-        """Numbers of so many evenly spaced rows of all, those that are here, and where they stand here."""
+        """Return numbers of so many evenly spaced rows of all, those that are here, and where they stand here."""
         n = self.n_rows
         chosen = np.arange(n) if n <= most else np.linspace(0, n - 1, most).astype(np.int64)
         here = self.place.here(chosen, len(self.X))
         return self.place.numbers_of_all(len(self.X))[here], here
 
     def collected(self, numbers: IntArray, *columns: np.ndarray) -> tuple[np.ndarray, ...] | None:
-        """Columns of some rows, of those of all places in the order of their numbers; None but at one place."""
+        """Return columns of some rows, of those of all places in the order of their numbers; None but at one place."""
         found = self.place.exchange.collected((numbers, *columns))
         if found is None:
             return None
@@ -206,7 +206,7 @@ class CountedRows:
 
     # -- columns -----------------------------------------------------------------------------------------------------
     def binner(self, strategy: str, max_bins: int | None, weighted: bool | None = None) -> Binner:
-        """Thresholds, as `fit_binner` finds them for all rows in one place, by their weights if any is not 1."""
+        """Return thresholds, as `fit_binner` finds them for all rows in one place, by their weights if any is not 1."""
         return self.thresholds(lambda rows: self.X[rows], strategy, max_bins, weighted)
 
     def thresholds(
@@ -216,7 +216,7 @@ class CountedRows:
         max_bins: int | None,
         weighted: bool | None = None,
     ) -> Binner:
-        """The same, of values_of(rows here)."""
+        """Return the same, of values_of(rows here)."""
         weighted = self.weighted if weighted is None else weighted
         numbers, here = self.spaced(QUANTILE_ROWS)
         found, binner = self.collected(numbers, values_of(here), self.costs.weight[here]), None
@@ -226,11 +226,11 @@ class CountedRows:
         return found_or_told[0]  # type: ignore[no-any-return]
 
     def columns(self, binner: Binner, workers: Workers) -> Columns:
-        """Bins of these rows."""
+        """Return bins of these rows."""
         return Columns(binner.transform(self.X, None, workers), binner.n_bins, binner.thresholds)
 
     def rows(self, requires: frozenset[str], columns: Columns, workers: Workers, **options: Any) -> Rows:
-        """Rows for a recipe."""
+        """Return rows for a recipe."""
         return rows_like(requires)(
             X_binned=columns.binned,
             n_bins=columns.n_bins,
