@@ -77,7 +77,7 @@ def run(way: str, path: Path) -> Any:
     if way == "reading":
         from minrisk.cli.fit import training_data
         from minrisk.cli.given import Roles
-        from minrisk.io.dialect import Dialect
+        from minrisk.tables.text import Dialect
 
         return training_data(path, Roles("y"), Dialect())
     from click.testing import CliRunner

@@ -71,7 +71,7 @@ class Portion(NamedTuple):
         """Some columns."""
         import pandas as pd
 
-        from minrisk.io.tables import ParquetFrames
+        from minrisk.tables.files import ParquetFrames
 
         file = ParquetFrames(self.path)
         return pd.concat(file.frames(names, file.n_rows, self.groups), ignore_index=True)
@@ -79,7 +79,7 @@ class Portion(NamedTuple):
 
 def read_portion(portion: Portion) -> tuple[pd.DataFrame, np.ndarray]:
     """Features and labels."""
-    from minrisk.io.values import take_labels
+    from minrisk.tables.columns import take_labels
 
     frame = portion.frame([*portion.features, portion.target])
     return frame[list(portion.features)], take_labels(frame[portion.target], portion.path)
@@ -89,7 +89,7 @@ def count_portion(portion: Portion) -> tuple[np.ndarray, np.ndarray]:
     """The distinct labels, and how many rows have each."""
     import numpy as np
 
-    from minrisk.io.values import take_labels
+    from minrisk.tables.columns import take_labels
 
     return np.unique(take_labels(portion.frame([portion.target])[portion.target], portion.path), return_counts=True)
 
@@ -103,7 +103,7 @@ def given_on_cluster(data: Sequence[Path], roles: Roles, client: Any) -> GivenRo
         If they are none, or a column holds something else.
     """
     from minrisk.data.chunks import parquet_files
-    from minrisk.io.several import ParquetPieces, together
+    from minrisk.tables.files import ParquetPieces, together
 
     paths = [file.absolute() for path in data for file in (parquet_files(path) if path.is_dir() else [path])]
     pieces, name = ParquetPieces(paths), together(paths)
@@ -130,7 +130,7 @@ def given_on_cluster(data: Sequence[Path], roles: Roles, client: Any) -> GivenRo
 def check_parquet(data: Sequence[Path]) -> None:
     """Refuse other files than Parquet's, before any cluster is asked."""
     from minrisk.cli.svmlight import is_svmlight
-    from minrisk.io.tables import kind_of
+    from minrisk.tables.files import kind_of
 
     for path in data:
         if str(path) == "-" or is_svmlight(path) or not (path.is_dir() or kind_of(path) == "parquet"):
@@ -139,7 +139,7 @@ def check_parquet(data: Sequence[Path]) -> None:
 
 def _portions(path: Path, features: Sequence[str], target: str) -> Iterator[Portion]:
     """What is read by one task: a row group, or several small ones."""
-    from minrisk.io.tables import ParquetFrames
+    from minrisk.tables.files import ParquetFrames
 
     most, n_rows, groups = PARTITION_VALUES // (len(features) + 1), 0, list[int]()
     for group, own in enumerate(ParquetFrames(path).group_rows):

@@ -15,7 +15,7 @@ from minrisk.cli.streams import note
 if TYPE_CHECKING:
     import pandas as pd
 
-    from minrisk.io.tables import Table
+    from minrisk.tables.files import Table
 
 COSTS_HELP = (
     "What each mistake costs: a CSV file (rows true classes, columns decisions), 'uniform', "
@@ -185,8 +185,8 @@ def numeric_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def tell_table(table: Table) -> None:
     """Say what was detected about how a table is written, and what is odd about its rows; of several, of each."""
-    from minrisk.io.several import SeveralTables
-    from minrisk.io.values import shown
+    from minrisk.tables.files import SeveralTables
+    from minrisk.tables.source import shown
 
     if isinstance(table, SeveralTables):
         for part in table.tables:
@@ -208,7 +208,8 @@ def take_numeric(frame: pd.DataFrame, numeric: Sequence[str], path: Path) -> Non
         If a column holds no number at all.
     """
     from minrisk._printable import short
-    from minrisk.io.values import as_numbers, shown
+    from minrisk.tables.columns import as_numbers
+    from minrisk.tables.source import shown
 
     for name in numeric:
         if name not in frame:
@@ -224,7 +225,8 @@ def take_numeric(frame: pd.DataFrame, numeric: Sequence[str], path: Path) -> Non
 
 def take_dates(frame: pd.DataFrame, others: Collection[str], path: Path) -> None:
     """Make dates of the columns of text that hold nothing else, in place, and say so; others stay what they are."""
-    from minrisk.io.values import as_dates, shown
+    from minrisk.tables.columns import as_dates
+    from minrisk.tables.source import shown
 
     found = []
     for name in list(frame):
@@ -290,8 +292,9 @@ def features_for(
         If a column is missing, or one of a text table holds no numbers.
     """
     from minrisk.data.frames import Frame
-    from minrisk.io.tables import missing_columns
-    from minrisk.io.values import TableError, as_frame, as_known, is_other_kind, shown, take_features
+    from minrisk.tables.columns import as_frame, as_known, is_other_kind, take_features
+    from minrisk.tables.files import missing_columns
+    from minrisk.tables.source import TableError, shown
 
     names = feature_names(model)
     if names is None and frame.shape[1] != model.n_features_in_:
@@ -335,7 +338,8 @@ def _take_dates_again(model: Any, frame: pd.DataFrame, path: Path) -> None:
     import pandas as pd
 
     from minrisk._printable import short
-    from minrisk.io.values import TableError, as_dates, shown, texts_in
+    from minrisk.tables.columns import as_dates, texts_in
+    from minrisk.tables.source import TableError, shown
 
     for position in date_columns(model):
         name = frame.columns[position]

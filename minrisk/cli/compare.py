@@ -27,7 +27,7 @@ from minrisk.cli.fit import classes_in, not_zero, training_data
 from minrisk.cli.given import Roles
 from minrisk.cli.streams import note, print_json
 from minrisk.cli.svmlight import is_svmlight, label_source, target_needed, training_rows
-from minrisk.io.dialect import Dialect
+from minrisk.tables.text import Dialect
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,9 +19,9 @@ from minrisk.cli.common import quoted
 from minrisk.cli.streams import note
 from minrisk.costs.files import cost_cells
 from minrisk.data.delimiters import separated_by
-from minrisk.io.dialect import Dialect, DialectError, Text, read_text
-from minrisk.io.tables import read_bytes
-from minrisk.io.values import matched, shown, written
+from minrisk.tables.columns import matched, written
+from minrisk.tables.source import read_bytes, shown
+from minrisk.tables.text import Dialect, Text, TextError, read_text
 
 if TYPE_CHECKING:
     from minrisk._typing import Labels
@@ -122,13 +124,13 @@ def _read(path: Path, stated: Dialect) -> _CostTable:
         data = read_bytes(path)
     except OSError as error:
         raise click.ClickException(f"{path} cannot be read: {error.strerror or error}.") from None
-    text, name = _text(data, path, stated), shown(path)
+    (text, content), name = _text(data, path, stated), shown(path)
 
     def named(truth: str, decision: str) -> str:
         return _cost(truth, decision, name)
 
     try:
-        found = cost_cells(text.content, name, text.delimiter, named, stated.decimal, text.first)
+        found = cost_cells(content, name, text.delimiter, named, stated.decimal, text.first)
     except ValueError as error:
         raise click.ClickException(str(error)) from None
     usual = separated_by(text.delimiter) if found.delimiter != text.delimiter else None
@@ -137,17 +139,19 @@ def _read(path: Path, stated: Dialect) -> _CostTable:
     return _CostTable(name, found.classes, found.decisions, found.values)
 
 
-def _text(data: bytes, path: Path, stated: Dialect) -> Text:
-    """As it was stated of the data, if the costs are written so; else as it is detected."""
-    try:
-        text = read_text(data, stated)
+def _text(data: bytes, path: Path, stated: Dialect) -> tuple[Text, str]:
+    """Read the file as it was stated of the data, if the costs are written so; else as it is detected."""
+
+    def read(stated: Dialect) -> tuple[Text, str]:
+        return read_text(lambda: io.BytesIO(data), stated, lambda text: "".join(text.lines))
+
+    with suppress(TextError):
+        text, content = read(stated)
         if text.head and len(text.head[0]) > 1:
-            return text
-    except DialectError:
-        pass
+            return text, content
     try:
-        return read_text(data)
-    except DialectError as error:
+        return read(Dialect())
+    except TextError as error:
         raise click.ClickException(f"{shown(path)} {error}.") from None
 
 

@@ -26,12 +26,12 @@ from minrisk.cli.common import (
 )
 from minrisk.cli.streams import note, print_json
 from minrisk.cli.svmlight import is_svmlight, label_source, rows_for
-from minrisk.io.dialect import Dialect
+from minrisk.tables.text import Dialect
 
 if TYPE_CHECKING:
     from minrisk._typing import Labels
     from minrisk.costs import CostMatrix
-    from minrisk.io.tables import Table
+    from minrisk.tables.files import Table
 
 BLIND = ("0/1", "uniform")  # what costs are called by which every mistake costs 1
 JUDGED_OPTIONS = (
@@ -135,8 +135,7 @@ def _table_with_target(
     estimator: Any, data: Sequence[Path], target: str | None, weight: str | None, stated: Dialect
 ) -> tuple[Table, str]:
     """The table, which has all features of the model, and the column of its labels."""
-    from minrisk.io.several import open_tables
-    from minrisk.io.tables import missing_columns
+    from minrisk.tables.files import missing_columns, open_tables
 
     table = open_tables(data, stated)
     names, known = table.names, feature_names(estimator)
@@ -163,8 +162,8 @@ def _features_and_labels(
     estimator: Any, table: Table, target: str, weight: str | None, numeric: Sequence[str]
 ) -> tuple[Any, Labels, Any]:
     """What the model looks at, the true classes, and weights of the rows if there are some."""
-    from minrisk.io.tables import missing_columns
-    from minrisk.io.values import take_labels, take_weights
+    from minrisk.tables.columns import take_labels, take_weights
+    from minrisk.tables.files import missing_columns
 
     missing_columns(table.names, numeric, table.path, "named by --numeric")
     others = [name for name in table.names if name not in (target, weight)]
@@ -177,7 +176,8 @@ def _features_and_labels(
 
 def _only_other(known: list[str] | None, names: list[str], data: Path) -> str:
     """The one column that is no feature."""
-    from minrisk.io.values import NAMELESS, shown
+    from minrisk.tables.columns import NAMELESS
+    from minrisk.tables.source import shown
 
     if known is None:
         raise click.ClickException("the model was trained without column names: say by --target which is the class.")
@@ -200,7 +200,8 @@ def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> t
     from minrisk.cli.costs import read_costs
     from minrisk.costs.labels import as_labels
     from minrisk.costs.reading import is_uniform
-    from minrisk.io.values import matched, shown
+    from minrisk.tables.columns import matched
+    from minrisk.tables.source import shown
 
     cost: CostMatrix | None = read_costs(given, estimator.classes_, f"the model {model}", stated)
     if cost is None and estimator.cost_ is None:
@@ -229,7 +230,7 @@ def _as_classes(y: Labels, cost: CostMatrix, blind: bool, where: str) -> tuple[L
     """The labels of the data as the costs write them, (n,), and the costs; 0/1 ones with rows for new classes."""
     from minrisk.costs import CostMatrix
     from minrisk.costs.labels import as_labels
-    from minrisk.io.values import matched
+    from minrisk.tables.columns import matched
     from minrisk.validation import plain_array
 
     assert cost.classes is not None

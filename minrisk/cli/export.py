@@ -60,7 +60,7 @@ def export(model: Path, target: str, out: Path | None, costs: str | None, linear
     cost = None
     if costs is not None:
         from minrisk.cli.costs import read_costs
-        from minrisk.io.dialect import Dialect
+        from minrisk.tables.text import Dialect
 
         cost = read_costs(costs, estimator.classes_, f"the model {model}", Dialect())
     try:

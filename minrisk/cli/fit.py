@@ -34,7 +34,7 @@ from minrisk.cli.signals import finishing, waiting_once
 from minrisk.cli.streams import drop as drop_output
 from minrisk.cli.streams import flush, note, print_json
 from minrisk.cli.svmlight import is_svmlight, label_source, target_needed, training_rows
-from minrisk.io.dialect import Dialect
+from minrisk.tables.text import Dialect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -257,7 +257,7 @@ def rows_given(
 
     With a client the workers of its cluster read them.
     """
-    from minrisk.io.several import together
+    from minrisk.tables.files import together
 
     if client is not None and roles.target:
         from minrisk.cli.cluster import given_on_cluster
@@ -307,8 +307,8 @@ def _given_at_once(rows: TrainingData, target: str | None, name: str, first_feat
 
 def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -> TrainingData:
     """Features and labels of the table, and what else a row has."""
-    from minrisk.io.several import open_tables
-    from minrisk.io.values import row_numbers, take_groups, take_labels, take_weights
+    from minrisk.tables.columns import row_numbers, take_groups, take_labels, take_weights
+    from minrisk.tables.files import open_tables
 
     table = open_tables([paths] if isinstance(paths, Path) else paths, stated)
     data = table.path
@@ -333,7 +333,7 @@ def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -
 
 def _typed(frame: pd.DataFrame, categorical: set[str], data: Path) -> pd.DataFrame:
     """Features of a text table with the types that their cells tell, which is said where it may be wrong."""
-    from minrisk.io.values import columns_of_words, take_features
+    from minrisk.tables.columns import columns_of_words, take_features
 
     take_dates(frame, categorical, data)
     words = [name for name in columns_of_words(frame) if name not in categorical]
@@ -345,7 +345,8 @@ def _typed(frame: pd.DataFrame, categorical: set[str], data: Path) -> pd.DataFra
 def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:
     """Texts that become categories: say so where they may be names or dates, refuse many that are nearly numbers."""
     from minrisk.data.column_report import SAID_FROM_ROWS
-    from minrisk.io.values import MANY, nearly_numbers, shown
+    from minrisk.tables.columns import MANY, nearly_numbers
+    from minrisk.tables.source import shown
 
     differ, present = column.nunique(), column.notna().sum()
     many = differ > MANY and differ > present / 2
@@ -375,7 +376,7 @@ def _tell_no_dates(column: pd.Series[Any], where: str) -> None:
     import pandas as pd
 
     from minrisk._printable import short
-    from minrisk.io.values import as_dates
+    from minrisk.tables.columns import as_dates
 
     values = column.astype(object).drop_duplicates().dropna()
     no_dates = [str(value) for value in values if as_dates(pd.Series([value], dtype=object)) is None]

@@ -64,7 +64,7 @@ class GivenRows(NamedTuple):
 
 def check_names(names: Sequence[str], data: Path, roles: Roles) -> None:
     """Refuse columns that are not there, or that are two things at once."""
-    from minrisk.io.tables import missing_columns
+    from minrisk.tables.files import missing_columns
 
     missing_columns(names, [roles.target], data, "named by --target")
     for option, named in roles.stated.items():
@@ -105,7 +105,7 @@ def tell_blanks(y: Labels, target: str) -> None:
 
 def checked_classes(classes: Labels, n_rows: int, target: str | None, data: str | Path) -> Labels:
     """Distinct labels of so many rows: at least two, and not about as many as rows."""
-    from minrisk.io.values import MANY
+    from minrisk.tables.columns import MANY
 
     where = label_source(target, data)
     if len(classes) < 2:

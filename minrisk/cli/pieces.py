@@ -14,7 +14,7 @@ from minrisk.cli.given import GivenRows, Roles, check_names, checked_classes, te
 if TYPE_CHECKING:
     import numpy as np
 
-    from minrisk.io.several import ParquetPieces
+    from minrisk.tables.files import ParquetPieces
 
 
 def given_in_pieces(data: Sequence[Path], roles: Roles, bins_in: Path | None) -> GivenRows | None:
@@ -26,9 +26,8 @@ def given_in_pieces(data: Sequence[Path], roles: Roles, bins_in: Path | None) ->
         If `bins_in` is given and they cannot be read piece by piece.
     """
     from minrisk.data.chunks import Chunks
-    from minrisk.io.several import ParquetPieces, labels_and_counts, together
-    from minrisk.io.tables import kind_of
-    from minrisk.io.values import take_labels
+    from minrisk.tables.columns import take_labels
+    from minrisk.tables.files import ParquetPieces, kind_of, labels_and_counts, together
 
     others = [path for path in data if str(path) == "-" or kind_of(path) != "parquet"]
     if others:
@@ -60,8 +59,7 @@ def given_in_pieces(data: Sequence[Path], roles: Roles, bins_in: Path | None) ->
 
 def _groups(pieces: ParquetPieces, name: str, data: Path) -> np.ndarray:
     """The number of each row's group, (n,)."""
-    from minrisk.io.columns import as_texts, concatenated
-    from minrisk.io.values import take_groups
+    from minrisk.tables.columns import as_texts, concatenated, take_groups
 
     column = concatenated([as_texts(frame[name]) for _, frame in pieces.pieces([name])])
     return take_groups(column.rename(name), data)

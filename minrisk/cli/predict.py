@@ -30,12 +30,12 @@ from minrisk.cli.common import (
 )
 from minrisk.cli.streams import note, say, written_on
 from minrisk.cli.svmlight import is_svmlight, rows_for
-from minrisk.io.dialect import Dialect
+from minrisk.tables.text import Dialect
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from minrisk.io.tables import Table
+    from minrisk.tables.files import Table
 
 
 @click.command(short_help="Decide for every row of a table.")
@@ -87,9 +87,8 @@ def predict(
     Columns are found by name; those the model does not know are left alone. MODEL or DATA may be - for standard input.
     DATA may be several files with the same columns, or a file of svmlight's format, whose labels are not looked at.
     """
-    from minrisk.io.several import open_tables
-    from minrisk.io.tables import kind_of
-    from minrisk.io.writing import safe_texts, write_table
+    from minrisk.tables.files import kind_of, open_tables
+    from minrisk.tables.writing import safe_texts, write_table
 
     check_stdin(model, *data, costs)
     if out is not None:
@@ -126,8 +125,8 @@ def predict(
 
 def _table_features(estimator: Any, table: Table, kept: Sequence[str], numeric: Sequence[str]) -> Any:
     """The columns of a table that a model knows; a note names those that nobody asked for."""
-    from minrisk.io.tables import missing_columns
-    from minrisk.io.values import shown
+    from minrisk.tables.files import missing_columns
+    from minrisk.tables.source import shown
 
     data, names, target = table.path, table.names, getattr(estimator, "target_name_", None)
     known = feature_names(estimator)
@@ -150,7 +149,7 @@ def _table_features(estimator: Any, table: Table, kept: Sequence[str], numeric: 
 
 def _kept(given: Sequence[str], table: Table) -> list[str]:
     """The columns named by --keep: each value is the name of one, or several with commas between them."""
-    from minrisk.io.tables import missing_columns
+    from minrisk.tables.files import missing_columns
 
     known = set(table.names)
     found = [name for value in given for name in ([value] if value in known else map(str.strip, value.split(",")))]
@@ -169,7 +168,7 @@ def _check_apart(kept: Sequence[str], columns: Sequence[str]) -> None:
 
 def _print_table(frame: pd.DataFrame, quoted: bool) -> None:
     """CSV on standard output, in its encoding; as it may be shown where that is a terminal."""
-    from minrisk.io.writing import csv_parts
+    from minrisk.tables.writing import csv_parts
 
     told = False
     for text in csv_parts(frame, quoted):

@@ -11,7 +11,7 @@ from minrisk.cli.common import FILE, NEW_FILE, check_not_over, check_writable, c
 from minrisk.cli.evaluate import judged_options, read_judged
 from minrisk.cli.streams import note
 from minrisk.io.atomic import STREAM
-from minrisk.io.dialect import Dialect
+from minrisk.tables.text import Dialect
 
 
 @click.command(short_help="A page about a model and its mistakes.")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from minrisk.cli.common import feature_names
-from minrisk.io.dialect import Dialect
-from minrisk.io.svmlight import SvmlightRows, is_svmlight, read_svmlight
+from minrisk.tables.svmlight import SvmlightRows, is_svmlight, read_svmlight
+from minrisk.tables.text import Dialect
 
 if TYPE_CHECKING:
     from minrisk._typing import Labels
@@ -70,7 +70,7 @@ def label_source(target: str | None, data: str | Path | None = None) -> str:
     >>> label_source("grade", Path("cars.csv")), label_source("grade"), label_source(None, Path("cars.svm"))
     ("column 'grade' of cars.csv", "column 'grade'", 'cars.svm')
     """
-    from minrisk.io.values import shown
+    from minrisk.tables.source import shown
 
     if target is None:
         return "the file" if data is None else shown(data)

@@ -1117,7 +1117,7 @@ def test_bad_input_is_one_line(bad, case):
 
 
 def test_an_unwritable_output_is_told_before_any_work(folder, monkeypatch):
-    monkeypatch.setattr("minrisk.io.tables.open_table", lambda *args, **more: pytest.fail("the data were read"))
+    monkeypatch.setattr("minrisk.tables.files.open_table", lambda *args, **more: pytest.fail("the data were read"))
     assert "cannot be written" in refused(*(arg.replace("{}", str(folder)) for arg in fit_with(out="gone/m")))
 
 

@@ -23,8 +23,8 @@ import minrisk
 from minrisk.cli import streams as streams_of_app
 from minrisk.cli.app import app
 from minrisk.cli.costs import read_costs
-from minrisk.io.dialect import Dialect
-from minrisk.io.tables import Table
+from minrisk.tables.files import Table
+from minrisk.tables.text import Dialect
 from tests.helpers.command_line import invoke, refused
 from tests.helpers.common import slow_after
 

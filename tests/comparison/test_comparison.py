@@ -354,7 +354,9 @@ if __name__ == "__main__":
 )
 def test_a_process_that_is_killed_loses_nothing_finished(tmp_path, how, n_jobs):
     log, folder = tmp_path / "log", tmp_path / "kept"
-    code = SCRIPT.format(tests=str(Path(__file__).parent), root=str(ROOT), log=str(log), folder=str(folder), n_jobs=n_jobs)
+    code = SCRIPT.format(
+        tests=str(Path(__file__).parent), root=str(ROOT), log=str(log), folder=str(folder), n_jobs=n_jobs
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )

@@ -19,7 +19,7 @@ from minrisk.costs.labels import match_truth, written_truths
 from minrisk.data.frames import EXACT_BELOW, of_cells
 from minrisk.data.label_cells import check_labels
 from minrisk.data.marks import COMMA_NUMBER
-from minrisk.io.atomic import STREAM
+from minrisk.tables.source import TableError, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 __all__ = [
     "MANY",
     "NAMELESS",
-    "TableError",
     "as_dates",
     "as_frame",
     "as_known",
     "as_numbers",
+    "as_texts",
     "columns_of_words",
+    "concatenated",
     "distinct",
     "is_nested",
     "is_other_kind",
     "matched",
     "nearly_numbers",
     "row_numbers",
-    "shown",
     "take_features",
     "take_groups",
     "take_labels",
@@ -81,15 +81,6 @@ TEXTS_OF_NUMBERS = (  # what a text is that is nearly a number, and what to do a
         "write what is below zero with - in front",
     ),
 )
-
-
-class TableError(ValueError):
-    """A table that cannot be read, or does not hold what was asked of it."""
-
-
-def shown(path: str | Path) -> str:
-    """Name of a file in messages."""
-    return "standard input" if str(path) == STREAM else str(path)
 
 
 def written(value: Any) -> str:
@@ -558,3 +549,30 @@ def texts_in(column: pd.Series[Any]) -> np.ndarray:
     cells = column.astype(object)
     numbers = pd.to_numeric(cells, errors="coerce")
     return np.asarray(numbers.isna() & column.notna())
+
+
+def as_texts(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Texts as numbers of the distinct ones, in the order of appearance."""
+    import pandas as pd
+
+    codes, values = pd.factorize(cells)
+    return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(values)))
+
+
+def concatenated(parts: Sequence[pd.Series[Any]]) -> pd.Series[Any]:
+    """Columns one after another: texts as numbers of the distinct ones, where all are given so."""
+    import pandas as pd
+
+    if len(parts) == 1:
+        return parts[0].reset_index(drop=True)
+    alike = len({part.dtype for part in parts}) == 1  # also categories in an order
+    if alike or not all(isinstance(part.dtype, pd.CategoricalDtype) for part in parts):
+        return pd.concat(parts, ignore_index=True)
+    dtypes = {part.cat.categories.dtype for part in parts if len(part.cat.categories)}
+    if len(dtypes) > 1:
+        return pd.concat([part.astype(object) for part in parts], ignore_index=True)
+    filled = next((part.cat.categories.dtype for part in parts if len(part.cat.categories)), None)
+    if filled is not None:
+        none = pd.Index([], dtype=filled)
+        parts = [part if len(part.cat.categories) else part.cat.set_categories(none) for part in parts]
+    return pd.Series(pd.api.types.union_categoricals(parts, ignore_order=True))

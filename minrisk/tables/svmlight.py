@@ -16,9 +16,7 @@ import numpy as np
 
 from minrisk._printable import short
 from minrisk.data.frames import EXACT_BELOW
-from minrisk.io import room
-from minrisk.io.tables import read_bytes
-from minrisk.io.values import TableError, shown
+from minrisk.tables.source import TableError, read_all, read_bytes, shown
 
 if TYPE_CHECKING:
     from minrisk._typing import Labels
@@ -138,7 +136,7 @@ def _text(path: Path) -> bytes:
         raise TableError(f"there is no file {path}: correct the path.")
     try:
         data = read_bytes(path)
-        return room.read(path, bz2.BZ2File(io.BytesIO(data))) if path.name.lower().endswith(".bz2") else data
+        return read_all(path, bz2.BZ2File(io.BytesIO(data))) if path.name.lower().endswith(".bz2") else data
     except PermissionError:
         raise TableError(f"{shown(path)} cannot be read: you have no permission to.") from None
     except (gzip.BadGzipFile, zlib.error, EOFError, OSError):

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from minrisk._printable import printable
 from minrisk.io.atomic import STREAM, write_beside
-from minrisk.io.tables import kind_of, parquet_module
+from minrisk.tables.files import kind_of, parquet_module
 
 if TYPE_CHECKING:
     import pandas as pd
