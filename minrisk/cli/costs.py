@@ -38,7 +38,7 @@ class _CostTable(NamedTuple):
 
 
 def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect) -> CostMatrix | None:
-    """The costs of --costs with all that they say, those of the classes first; None when none were given.
+    """Return the costs of --costs with all that they say, those of the classes first; None when none were given.
 
     A file may name classes that do not occur, whose rows may come up later: a note says so.
 
@@ -95,7 +95,7 @@ def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect)
 
 
 def _ordinal(given: str, power: str, classes: Labels, source: str) -> CostMatrix:
-    """A mistake costs its distance."""
+    """Return costs by which a mistake costs its distance."""
     from minrisk.costs import CostMatrix, ordinal
 
     try:
@@ -119,7 +119,7 @@ def _ordinal(given: str, power: str, classes: Labels, source: str) -> CostMatrix
 
 
 def _read(path: Path, stated: Dialect) -> _CostTable:
-    """Labels and numbers of a file."""
+    """Return labels and numbers of a file."""
     try:
         data = read_bytes(path)
     except OSError as error:
@@ -143,7 +143,7 @@ def _text(data: bytes, path: Path, stated: Dialect) -> tuple[Text, str]:
     """Read the file as it was stated of the data, if the costs are written so; else as it is detected."""
 
     def read(stated: Dialect) -> tuple[Text, str]:
-        return read_text(lambda: io.BytesIO(data), stated, lambda text: "".join(text.lines))
+        return read_text(lambda: io.BytesIO(data), stated, lambda text: "".join(text.blocks))
 
     with suppress(TextError):
         text, content = read(stated)
@@ -156,7 +156,7 @@ def _text(data: bytes, path: Path, stated: Dialect) -> tuple[Text, str]:
 
 
 def _check_labels(table: _CostTable, labels: Sequence[Any], source: str) -> None:
-    """Each class has a row, and no column is a slip of the pen; a note names the rows of other classes."""
+    """Check that each class has a row, and no column is a slip of the pen; a note names the rows of other classes."""
     lacking = [label for label, at in zip(labels, matched(labels, table.classes), strict=True) if at < 0]
     others = [row for row, at in zip(table.classes, matched(table.classes, labels), strict=True) if at < 0]
     if lacking:
@@ -187,7 +187,9 @@ def _check_labels(table: _CostTable, labels: Sequence[Any], source: str) -> None
 
 
 def _check_values(table: _CostTable) -> None:
-    """Costs are finite and zero or more, and correct decisions cost nothing; a class without any cost is told."""
+    """Check that costs are finite and zero or more, and correct decisions cost nothing; a class without any cost is
+    told.
+    """
     wrong = np.argwhere(~np.isfinite(table.values))
     if len(wrong):
         i, j = wrong[0]
@@ -203,7 +205,7 @@ def _check_values(table: _CostTable) -> None:
 
 
 def _check_row(table: _CostTable, i: int, own: int) -> None:
-    """The correct decision, in column `own`, costs 0 and no other less; -1: the class has none."""
+    """Check that the correct decision, in column `own`, costs 0 and no other less; -1: the class has none."""
     row = table.values[i]
     least, right = int(row.argmin()), 0.0 if own < 0 else float(row[own])
     if row[least] >= right == 0.0:
@@ -229,5 +231,5 @@ def _cost(truth: str, decision: str, name: str) -> str:
 
 
 def _known(written: Sequence[str], labels: Sequence[Any]) -> list[Any]:
-    """Labels of the file as those of the data, where they are that."""
+    """Return labels of the file as those of the data, where they are that."""
     return [text.strip() if at < 0 else labels[at] for text, at in zip(written, matched(written, labels), strict=True)]

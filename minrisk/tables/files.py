@@ -25,7 +25,17 @@ from minrisk.data.chunks import gathered_labels, index_columns, open_parquet
 from minrisk.data.frames import CATEGORICAL, DATE, NUMBER, PLURALS, Frame, of_cells
 from minrisk.tables.columns import NESTED, as_frame, concatenated, is_nested, texts_in
 from minrisk.tables.source import TableError, check_parquet, is_stream, opener, shown
-from minrisk.tables.text import Dialect, TextError, as_words, read_cells, read_text, typed, with_missing, with_points
+from minrisk.tables.text import (
+    MISSING_CELLS,
+    Dialect,
+    TextError,
+    as_words,
+    read_cells,
+    read_text,
+    typed,
+    with_missing,
+    with_points,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +102,7 @@ class Table(ABC):
     def frame(
         self, labels: str | None = None, texts: Collection[str] = (), mixed: Collection[str] = ()
     ) -> pd.DataFrame:
-        """All columns of a table with one row or more.
+        """Return all columns of a table with one row or more; those of a text table are then given up.
 
         Parameters
         ----------
@@ -118,7 +128,7 @@ class Table(ABC):
 
     @abstractmethod
     def cells(self, names: Sequence[str]) -> pd.DataFrame:
-        """Some columns as they are: text as it was written, or values of the file's types."""
+        """Return some columns as they are: text as it was written, or values of the file's types."""
 
 
 class _TextTable(Table):
@@ -134,21 +144,28 @@ class _TextTable(Table):
         self._columns = dict(zip(self.names, cells.columns, strict=True))
 
     def _frame(self, labels: str | None, texts: Collection[str], mixed: Collection[str]) -> pd.DataFrame:
+        import pyarrow as pa
+
         as_written = {*texts, labels}
-        columns = {
-            name: with_missing(cells, ("",)) if name == labels else with_missing(cells)
-            for name, cells in self._columns.items()
-        }
-        plain = [name for name in columns if name not in as_written]
+        columns, self._columns = self._columns, {}  # given up one by one: texts take more memory than numbers
         pointed = dict[str, Any]()
         if self._decimal == "," or (self._decimal is None and self._delimiter != ","):
+            plain = [name for name in columns if name not in as_written]
             pointed, found = with_points(columns, plain, self._delimiter, self._decimal == ",")
             self.found += found
-        made: dict[str, Any] = {name: as_words(cells) for name, cells in columns.items() if name in as_written}
-        for name in plain:
-            column = typed(pointed.get(name, columns[name]))
-            made[name] = column.astype(np.float64) if name in pointed and column.dtype.kind in "iu" else column
-        return as_frame({name: made[name] for name in columns})
+        made = {}
+        for name in self.names:
+            cells, missing = columns.pop(name), ("",) if name == labels else MISSING_CELLS
+            if name in as_written:
+                made[name] = as_words(with_missing(cells, missing))
+            elif name in pointed:
+                column = typed(with_missing(pointed.pop(name), missing))
+                made[name] = column.astype(np.float64) if column.dtype.kind in "iu" else column
+            else:
+                made[name] = typed(with_missing(cells, missing))
+        del cells
+        pa.default_memory_pool().release_unused()
+        return as_frame(made)
 
     def cells(self, names: Sequence[str]) -> pd.DataFrame:
         return as_frame({name: as_words(self._columns[name]) for name in names})
@@ -249,7 +266,7 @@ class SeveralTables(Table):
 
 
 def _kind(part: pd.Series[Any], written: bool) -> str:
-    """What a column holds: by its cells where they are text as somebody wrote it, else by its type."""
+    """Return what a column holds: by its cells where they are text as somebody wrote it, else by its type."""
     if written and is_nested(part):
         return NESTED
     if written:
@@ -261,7 +278,7 @@ def _kind(part: pd.Series[Any], written: bool) -> str:
 
 
 def _below(frames: Sequence[pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
-    """Frames one below another, column by column."""
+    """Return frames one below another, column by column."""
     return as_frame({name: concatenated([frame.pop(name) for frame in frames]) for name in names})
 
 
@@ -290,7 +307,7 @@ class ParquetFrames:
     def frames(
         self, names: Sequence[str], height: int, row_groups: Sequence[int] | None = None
     ) -> Iterator[pd.DataFrame]:
-        """These columns of so many rows at a time, at most; of some row groups only, if they are stated."""
+        """Yield these columns of so many rows at a time, at most; of some row groups only, if they are stated."""
         import pyarrow as pa
 
         with _reading(self._path), open_parquet(self._path) as file:
@@ -346,7 +363,7 @@ def open_table(path: str | Path, stated: Dialect = Dialect()) -> Table:  # noqa:
 
 
 def _nullable(kind: Any) -> Any:
-    """The dtype of pandas whose whole numbers need no floats where cells are missing."""
+    """Return the dtype of pandas whose whole numbers need no floats where cells are missing."""
     import pandas as pd
 
     signed = str(kind).startswith("int")
@@ -356,7 +373,7 @@ def _nullable(kind: Any) -> Any:
 
 
 def _of_one(cells: Any) -> pd.Series[Any]:
-    """Lists and structures, which nobody uses: one for all of them, which could be large."""
+    """Return lists and structures, which nobody uses: one for all of them, which could be large."""
     import pandas as pd
 
     there = cells.is_valid().to_pylist()
@@ -406,7 +423,7 @@ def missing_columns(names: Sequence[str], wanted: Sequence[str], path: str | Pat
 
 
 def open_tables(paths: Sequence[Path], stated: Dialect = Dialect()) -> Table:  # noqa: B008 (a tuple cannot change)
-    """One table, or several as one.
+    """Return one table, or several as one.
 
     Raises
     ------
@@ -418,7 +435,7 @@ def open_tables(paths: Sequence[Path], stated: Dialect = Dialect()) -> Table:  #
 
 
 def together(paths: Sequence[Path]) -> str:
-    """What messages call several files."""
+    """Return what messages call several files."""
     return str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
 
 
@@ -465,11 +482,11 @@ class ParquetPieces:
                     self._types[name] = kind
 
     def of_words(self, names: Sequence[str]) -> list[str]:
-        """Those of the columns that are not of a type for numbers in every file."""
+        """Return those of the columns that are not of a type for numbers in every file."""
         return [name for name in names if not self._types[name].startswith(NUMERIC)]
 
     def pieces(self, names: Sequence[str]) -> Iterator[tuple[Path, pd.DataFrame]]:
-        """Some columns of some rows at a time."""
+        """Yield some columns of some rows at a time."""
         height = max(1, PIECE_VALUES // max(1, len(names)))
         for path in self.paths:
             for frame in ParquetFrames(path).frames(names, height):
@@ -477,6 +494,8 @@ class ParquetPieces:
 
 
 def labels_and_counts(pieces: ParquetPieces, target: str, take: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct labels, sorted, and how many rows have each; `take(column, path)` gives the labels of a piece."""
+    """Return the distinct labels, sorted, and how many rows have each; `take(column, path)` gives the labels of a
+    piece.
+    """
     coded = gathered_labels(take(frame[target], path) for path, frame in pieces.pieces([target]))
     return coded.labels, np.bincount(coded.codes, minlength=len(coded.labels))

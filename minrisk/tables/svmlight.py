@@ -43,7 +43,7 @@ class SvmlightRows(NamedTuple):
     first_feature: int
 
     def classes(self, path: str | Path) -> Labels:
-        """The labels as whole numbers, (n,).
+        """Return the labels as whole numbers, (n,).
 
         Raises
         ------
@@ -61,7 +61,7 @@ class SvmlightRows(NamedTuple):
 
 
 def is_svmlight(path: str | Path) -> bool:
-    """Whether a file is one of these, by its name.
+    """Tell whether a file is one of these, by its name.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def read_svmlight(path: str | Path, n_features: int | None = None, first_feature
 
 
 def _text(path: Path) -> bytes:
-    """What the file holds, unpacked."""
+    """Return what the file holds, unpacked."""
     if path.is_dir():
         raise TableError(f"{path} must be a file, but is a folder: give a file of svmlight's format.")
     if not path.exists():
@@ -145,7 +145,7 @@ def _text(path: Path) -> bytes:
 
 
 def _complaint(path: Path, text: bytes, error: Exception) -> str:
-    """What is wrong with the first line that cannot be read."""
+    """Say what is wrong with the first line that cannot be read."""
     for number, line in enumerate(text.splitlines(), 1):
         wrong = _wrong(line.partition(b"#")[0].split())
         if wrong is not None:
@@ -154,7 +154,7 @@ def _complaint(path: Path, text: bytes, error: Exception) -> str:
 
 
 def _wrong(cells: list[bytes]) -> str | None:
-    """What is wrong with the cells of a line."""
+    """Say what is wrong with the cells of a line."""
     if cells and not _is_number(cells[0]):
         return f"begins with {_quoted(cells[0])}, which is no label that is a number"
     before = -1

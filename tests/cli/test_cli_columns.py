@@ -11,8 +11,7 @@ import pytest
 
 import minrisk
 from minrisk.cli.common import features_for
-from minrisk.cli.fit import training_data
-from minrisk.cli.given import Roles
+from minrisk.cli.training import Roles, training_data
 from minrisk.tables.columns import as_dates, take_features
 from minrisk.tables.source import TableError
 from minrisk.tables.text import Dialect

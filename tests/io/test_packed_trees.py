@@ -9,8 +9,8 @@ import pytest
 
 import minrisk
 from minrisk.io import arrays as io_arrays
+from minrisk.io.arrays import REALS, SIGNED, WHOLE
 from minrisk.io.packed_trees import read_trees, stored
-from minrisk.io.planes import REALS, SIGNED, WHOLE
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.node_order import by_levels, chunks, is_by_levels
 from minrisk.model.packed import pack

@@ -20,7 +20,7 @@ ROWS = [
 
 
 def text_of(data, stated=None):
-    return read_text(lambda: io.BytesIO(data), stated or Dialect(), lambda text: "".join(text.lines))[0]
+    return read_text(lambda: io.BytesIO(data), stated or Dialect(), lambda text: "".join(text.blocks))[0]
 
 
 def written(delimiter, encoding, newline="\r\n", end="", first=""):
@@ -40,14 +40,14 @@ def test_tables_of_any_country_are_the_same(tmp_path, delimiter, encoding, newli
     path = tmp_path / "t.csv"
     path.write_bytes(written(delimiter, encoding, newline, delimiter if end else ""))
     table = open_table(path)
-    frame = table.frame(labels="note")
+    cells, frame = table.cells(["größe", "note"]), table.frame(labels="note")
     assert table.names == ROWS[0]
     np.testing.assert_array_equal(
         take_features(frame[["größe", "preis"]], path), [[1.5, 3], [-2.25, 4], [np.nan, 1234567]]
     )
     assert take_labels(frame["note"], path, as_written=True).tolist() == ["01", "1", "007"]
     assert frame["farbe"].tolist() == ["rot", "blau; hell", 'ein "Zoll"']
-    assert table.cells(["größe", "note"]).to_numpy().tolist() == [["1,5", "01"], ["-2,25", "1"], ["", "007"]]
+    assert cells.to_numpy().tolist() == [["1,5", "01"], ["-2,25", "1"], ["", "007"]]
     told = " ".join(table.found)
     assert "separated by" in told and "decimal commas" in told
     assert ("encoding" in told) == (encoding not in ("utf-8", "utf-8-sig"))

@@ -279,7 +279,7 @@ def records(path):
     """The cells of the header and of each row of a text table, by Python's own reader."""
     data = path.read_bytes()
     data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
-    text, content = read_text(lambda: io.BytesIO(data), Dialect(), lambda text: "".join(text.lines))
+    text, content = read_text(lambda: io.BytesIO(data), Dialect(), lambda text: "".join(text.blocks))
     limit = csv.field_size_limit(10**7)
     try:
         rows = list(csv.reader(io.StringIO(content, newline=""), delimiter=text.delimiter))

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from minrisk.cli.fit import training_data
-from minrisk.cli.given import Roles
+from minrisk.cli.training import Roles, training_data
 from minrisk.tables import text
 from minrisk.tables.files import open_table
 from minrisk.tables.text import Dialect, TextError, read_cells, read_text
@@ -90,8 +89,9 @@ def some_text(rng):
 def test_cells_are_those_of_pythons_reader(seed, monkeypatch):
     content = some_text(np.random.default_rng(seed))
     found = read_once(content)
-    for size in (1, 5):
+    for size, letters in ((1, 1 << 20), (5, 3), (1 << 17, 25)):
         monkeypatch.setattr(text, "CHUNK_CELLS", size)
+        monkeypatch.setattr(text, "BLOCK_LETTERS", letters)
         assert read_once(content) == found
     if not isinstance(found, str):
         _, *rows = csv.reader(io.StringIO(content, newline=""))
@@ -115,7 +115,8 @@ def test_a_quotation_mark_that_encloses_much_is_found():
 
 def test_a_text_without_ends_of_lines_is_not_read_to_its_end(monkeypatch):
     monkeypatch.setattr(text, "LONGEST_LINE", 1000)
-    assert "has a line 2 of more than 1000 characters" in said("a,b\n" + "1" * 2000 + ",2\n")
+    monkeypatch.setattr(text, "BLOCK_LETTERS", 100)
+    assert "has a line of more than 1000 characters" in said("a,b\n" + "1" * 2000 + ",2\n")
 
 
 # -- cells -------------------------------------------------------------------------------------------------------------
@@ -149,8 +150,8 @@ def plain(frame):
 
 def read(path, stated):
     table = open_table(path, stated)
-    frame = table.frame(labels="c0", texts=["c1"])
-    return plain(frame), table.found, table.notes, plain(table.cells(["c3", "c2"]))
+    cells, frame = table.cells(["c3", "c2"]), table.frame(labels="c0", texts=["c1"])
+    return plain(frame), table.found, table.notes, plain(cells)
 
 
 @pytest.mark.parametrize("seed", slow_after(20, range(60)))
@@ -160,6 +161,7 @@ def test_tables_are_the_same_however_many_rows_are_read_together(tmp_path, monke
     stated = Dialect(decimal="," if seed % 3 == 0 else None)
     at_once = read(path, stated)
     monkeypatch.setattr(text, "CHUNK_CELLS", 20)
+    monkeypatch.setattr(text, "BLOCK_LETTERS", 64)
     assert read(path, stated) == at_once
 
 
@@ -202,6 +204,7 @@ def test_memory_is_little_more_than_that_of_the_cells(tmp_path, monkeypatch, kin
     frame.to_csv(tmp_path / "t.csv", index=False, **how)
     frame[:50].to_csv(tmp_path / "few.csv", index=False, **how)
     size = (tmp_path / "t.csv").stat().st_size // (2 if kind == "commas" else 1)
+    monkeypatch.setattr(text, "BLOCK_LETTERS", 1 << 16)
     monkeypatch.setattr(text, "CHUNK_CELLS", 1 << 14)
     training_data(tmp_path / "few.csv", Roles("y"), Dialect())  # what is imported is no matter of the table
     tracemalloc.start()
@@ -221,7 +224,7 @@ def test_a_table_is_what_it_was_when_it_was_opened(tmp_path):
     path.write_text("a,b\n1,2\n")
     table = open_table(path)
     path.write_text("a,b\n1,2\n3,4\n")
-    assert len(table.frame()) == len(table.cells(["a"])) == 1
+    assert len(table.cells(["a"])) == len(table.frame()) == 1
 
 
 class Stdin:
@@ -236,7 +239,7 @@ def test_a_stream_is_read_as_often_as_a_file(monkeypatch, packed):
     data = b"a;b\n" + b"1,5;x\n2,5;y\n" * 400
     monkeypatch.setattr(sys, "stdin", Stdin(gzip.compress(data) if packed else data))
     table = open_table("-")
-    assert table.frame()["a"].tolist() == [1.5, 2.5] * 400 and table.cells(["a", "b"]).iloc[-1].tolist() == ["2,5", "y"]
+    assert table.cells(["a", "b"]).iloc[-1].tolist() == ["2,5", "y"] and table.frame()["a"].tolist() == [1.5, 2.5] * 400
 
 
 @pytest.mark.parametrize(
@@ -247,5 +250,5 @@ def test_letters_of_any_encoding(tmp_path, encoding):
     content = f"{letters},b\r\n" + f"{letters},2\r\n" * 3000
     (tmp_path / "t.csv").write_bytes(content.encode(encoding))
     stated = Dialect(encoding=encoding if encoding in ("shift-jis", "utf-7", "utf-16-le", "utf-32", "utf-16") else None)
-    assert read_text(lambda: (tmp_path / "t.csv").open("rb"), stated, lambda text: "".join(text.lines))[1] == content
+    assert read_text(lambda: (tmp_path / "t.csv").open("rb"), stated, lambda text: "".join(text.blocks))[1] == content
     assert open_table(tmp_path / "t.csv", stated).frame()[letters].tolist() == [letters] * 3000
