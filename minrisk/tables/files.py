@@ -49,6 +49,7 @@ NESTED_KINDS = ("list", "large_list", "fixed_size_list", "struct", "map")  # wha
 NUMERIC = ("int", "uint", "float", "double", "halffloat", "bool", "null")  # the same of types for numbers
 PIECE_VALUES = 1 << 21  # cells of a Parquet file that are read together: 16 MB of numbers
 TEXT = "text"
+KEPT_SHARE = 0.9  # of the memory of texts: what more has been given up goes back to the system
 
 
 def kind_of(path: str | Path, to_write: bool = False) -> str:
@@ -153,8 +154,12 @@ class _TextTable(Table):
             plain = [name for name in columns if name not in as_written]
             pointed, found = with_points(columns, plain, self._delimiter, self._decimal == ",")
             self.found += found
-        made = {}
+        made, pool = dict[str, Any](), pa.default_memory_pool()
+        kept = pool.bytes_allocated()
         for name in self.names:
+            if pool.bytes_allocated() < KEPT_SHARE * kept:  # or the pool would keep what the columns before took
+                kept = pool.bytes_allocated()
+                pool.release_unused()
             cells, missing = columns.pop(name), ("",) if name == labels else MISSING_CELLS
             if name in as_written:
                 made[name] = as_words(with_missing(cells, missing))
@@ -164,7 +169,7 @@ class _TextTable(Table):
             else:
                 made[name] = typed(with_missing(cells, missing))
         del cells
-        pa.default_memory_pool().release_unused()
+        pool.release_unused()
         return as_frame(made)
 
     def cells(self, names: Sequence[str]) -> pd.DataFrame:

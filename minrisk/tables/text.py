@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain, islice
@@ -21,7 +22,6 @@ from minrisk.data.marks import COMMA_GROUPS, COMMA_NUMBER, GROUPED, POINT_GROUPS
 from minrisk.tables.source import READ_BYTES, TEXT_TIMES, check_room
 
 if TYPE_CHECKING:
-    import re
     from pathlib import Path
 
     import pandas as pd
@@ -446,7 +446,8 @@ def with_missing(column: Any, missing: Collection[str] = MISSING_CELLS) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    return pc.if_else(pc.is_in(column, pa.array(missing)), pa.scalar(None, pa.string()), column)
+    mask = pc.is_in(column, pa.array(missing))
+    return pc.if_else(mask, pa.scalar(None, pa.string()), column) if pc.any(mask).as_py() else column
 
 
 def as_words(column: Any) -> pd.Series[Any]:
@@ -469,23 +470,47 @@ def typed(column: Any) -> pd.Series[Any]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    numbers = _as_numbers(column)
+    if numbers is None:
+        numbers = _as_numbers(_bare(column))
+    if numbers is not None:
+        return numbers
     n = len(column) - column.null_count
-    plain = pc.ascii_trim_whitespace(column)
-    if _count(_are(plain, NUMBER)) == n:
-        plain = pc.ascii_ltrim(plain, "+")
-        if n == 0 or _count(_are(plain, INTEGER)) < n:
-            return _numbers(pc.cast(plain, pa.float64()))
-        for kind in (pa.int64(), pa.uint64()):
-            with suppress(pa.ArrowInvalid):
-                whole = pc.cast(plain, kind)
-                if column.null_count == 0:
-                    return _numbers(whole)
-                if kind == pa.int64():
-                    return _numbers(pc.cast(plain, pa.float64()))
-    elif n and _count(pc.is_in(column, pa.array([*TRUE, *FALSE]))) == n:
+    if n and _count(pc.is_in(column, pa.array([*TRUE, *FALSE]))) == n:
         truths = pc.if_else(pc.is_valid(column), pc.is_in(column, pa.array(TRUE)), None)
         return truths.to_pandas()  # type: ignore[no-any-return]
     return as_words(column)
+
+
+def _as_numbers(column: Any) -> pd.Series[Any] | None:
+    """Return numbers, or texts where whole ones are beyond 64 bits; None where a cell is no number."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        numbers = pc.cast(column, pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    n = len(column) - column.null_count
+    # the first cell tells of most columns that they are no whole numbers, and costs nothing
+    if n == 0 or re.fullmatch(INTEGER, pc.first(column).as_py()) is None or _count(_are(column, INTEGER)) < n:
+        return _numbers(numbers)
+    bare = _bare(column)
+    for kind in (pa.int64(), pa.uint64()):
+        with suppress(pa.ArrowInvalid):
+            whole = pc.cast(bare, kind)
+            if column.null_count == 0:
+                return _numbers(whole)
+            if kind == pa.int64():
+                return _numbers(numbers)
+    return as_words(column)
+
+
+def _bare(column: Any) -> Any:
+    """Return texts without blanks around them, and numbers without a plus."""
+    import pyarrow.compute as pc
+
+    return pc.replace_substring_regex(pc.ascii_trim_whitespace(column), r"^\+([\d.])", r"\1")
 
 
 def _numbers(column: Any) -> pd.Series[Any]:
