@@ -180,8 +180,10 @@ class _ParquetTable(Table):
     """A Parquet file, which is read when it is opened."""
 
     def __init__(self, path: Path, source: Any) -> None:
+        from pyarrow.parquet import ParquetFile
+
         with _reading(path):
-            read = parquet_module().ParquetFile(source)
+            read = ParquetFile(source)
             check_parquet(path, read)
             self._schema = read.schema_arrow
             self._arrow = open_parquet(source).read()
@@ -302,7 +304,9 @@ class ParquetFrames:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        with _reading(path), parquet_module().ParquetFile(path) as file:
+        from pyarrow.parquet import ParquetFile
+
+        with _reading(path), ParquetFile(path) as file:
             self.names, self.n_rows = list(file.schema_arrow.names), int(file.metadata.num_rows)
             self.row_names = index_columns(file.schema_arrow)
             self.types = list(map(str, file.schema_arrow.types))
@@ -384,14 +388,6 @@ def _of_one(cells: Any) -> pd.Series[Any]:
     there = cells.is_valid().to_pylist()
     one = cells.slice(there.index(True), 1).to_pandas().iloc[0] if any(there) else None
     return pd.Series(of_cells(one if is_there else None for is_there in there))
-
-
-def parquet_module() -> Any:
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise TableError("Parquet files need pyarrow, which is not installed: pip install 'minrisk[cli]'.") from None
-    return pyarrow.parquet
 
 
 @contextmanager

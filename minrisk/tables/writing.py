@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from minrisk._printable import printable
 from minrisk.io.atomic import STREAM, write_beside
-from minrisk.tables.files import kind_of, parquet_module
+from minrisk.tables.files import kind_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,6 @@ def write_table(frame: pd.DataFrame, path: str | Path, quoted: bool = False) -> 
         return
     with write_beside(path) as beside:
         if kind == "parquet":
-            parquet_module()
             mixed = {name: str for name, column in frame.items() if column.dtype == object and _is_mixed(column)}
             frame.astype(mixed).to_parquet(beside, index=False)
         else:

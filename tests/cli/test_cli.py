@@ -1197,7 +1197,7 @@ def test_interruptions(folder, tmp_path, monkeypatch, error, code, words, method
     assert result.exit_code == code and result.stderr.strip().startswith(words) and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["click", "rich", "pandas"])
+@pytest.mark.parametrize("name", ["click", "rich", "pandas", "pyarrow"])
 def test_missing_extras_are_one_line(monkeypatch, capsys, name):
     monkeypatch.setattr(cli, "find_spec", lambda module: None if module == name else object())
     with pytest.raises(SystemExit) as caught:
