@@ -75,9 +75,8 @@ def run(way: str, path: Path) -> Any:
         how: dict[str, Any] = {"sep": ";", "decimal": ",", "encoding": "cp1252"} if quoted else {}
         return pd.read_csv(path, **how)
     if way == "reading":
-        from minrisk.cli.fit import training_data
-        from minrisk.cli.given import Roles
-        from minrisk.io.dialect import Dialect
+        from minrisk.cli.training import Roles, training_data
+        from minrisk.tables.text import Dialect
 
         return training_data(path, Roles("y"), Dialect())
     from click.testing import CliRunner

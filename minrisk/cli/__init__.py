@@ -1,11 +1,11 @@
-"""The command `minrisk`. Importing this package costs nothing; click, rich and pandas come with `minrisk[cli]`."""
+"""The command `minrisk`. Importing this package costs nothing; what it needs comes with `minrisk[cli]`."""
 
 from __future__ import annotations
 
 import sys
 from importlib.util import find_spec
 
-NEEDED = ("click", "rich", "pandas")
+NEEDED = ("click", "rich", "pandas", "pyarrow")
 
 
 def main() -> None:

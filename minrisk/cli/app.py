@@ -17,7 +17,7 @@ from minrisk.cli.evaluate import evaluate
 from minrisk.cli.export import export
 from minrisk.cli.fit import fit
 from minrisk.cli.predict import predict
-from minrisk.cli.report_page import report
+from minrisk.cli.report import report
 from minrisk.cli.show import show
 from minrisk.cli.streams import drop, flush, one_line, say
 from minrisk.cli.warmup import warmup
@@ -63,7 +63,7 @@ class OneLineErrors(click.Group):
 
 
 def has_pandas() -> bool:
-    """Whether pandas can be imported, and is what it should be."""
+    """Tell whether pandas can be imported, and is what it should be."""
     try:
         import pandas
 

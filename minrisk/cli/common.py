@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
@@ -10,102 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from minrisk._utils.text import short
 from minrisk.cli.streams import note
+from minrisk.costs.labels import listed
+from minrisk.tables.source import TableError, shown
+from minrisk.tables.svmlight import SvmlightRows, read_svmlight
+from minrisk.tables.text import Dialect
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from minrisk.io.tables import Table
+    from minrisk.tables.files import Table
 
-COSTS_HELP = (
-    "What each mistake costs: a CSV file (rows true classes, columns decisions), 'uniform', "
-    "'ordinal' or 'ordinal:P' (classes are numbers, a mistake costs its distance in their order, to the power of P)."
-)
-
-
-class NewFile(click.Path):
-    """The path of a file that is to be written."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """As a `Path`, which would drop the mark of a folder at its end."""
-        from minrisk.io.atomic import names_folder
-
-        if names_folder(value):
-            raise click.ClickException(f"{value} cannot be written: it is a folder; give the name of a file.")
-        return super().convert(value, param, ctx)
-
-
-FILE, NEW_FILE = click.Path(path_type=Path), NewFile(path_type=Path)
-FOLDER = click.Path(path_type=Path, file_okay=False, exists=True, writable=True)
 ANSWERED_ROWS = 1 << 16  # of a table that a model sees together: what a call costs beside its rows is nothing to them
-DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 
 
-# -- options that say how a text table is written ---------------------------------------------------------------------
-def _delimiter(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    value = DELIMITER_NAMES.get((value or "").lower(), value)
-    if value is not None and (len(value) != 1 or not value.isascii() or value in '"\r\n\0'):
-        raise click.BadParameter(f"must be one ASCII character, or tab; got {value!r}")
-    return value
-
-
-def _encoding(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    if value is not None:
-        try:
-            known = codecs.lookup(value)._is_text_encoding
-        except (LookupError, ValueError):
-            known = False
-        if not known:
-            raise click.BadParameter(f"must be an encoding such as utf-8, cp1252 or utf-16; got {value!r}")
-    return value
-
-
-TABLE_OPTIONS = (
-    click.option(
-        "--delimiter",
-        metavar="MARK",
-        callback=_delimiter,
-        help="What separates the cells of CSV files: one character, or tab. Default: detected.",
-    ),
-    click.option(
-        "--decimal",
-        type=click.Choice([".", ","]),
-        help="The decimal mark of CSV files. Default: a point; a comma where cells are separated by ';' or "
-        "tabs and are such numbers.",
-    ),
-    click.option(
-        "--encoding",
-        metavar="NAME",
-        callback=_encoding,
-        help="Of CSV files, such as utf-8 or cp1252. Default: detected.",
-    ),
-)
-
-
-def as_column(context: click.Context, option: click.Parameter, value: Any) -> Any:
-    """Names of columns from the command line as UTF-8, which it is whatever the locale says; tuples of them, too."""
-    if isinstance(value, tuple):
-        return tuple(as_column(context, option, name) for name in value)
-    try:
-        return value if value is None else os.fsencode(value).decode()
-    except UnicodeError:
-        return value
-
-
-def dialect_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options above."""
-    for option in reversed(TABLE_OPTIONS):
-        command = option(command)
-    return command
-
-
+# -- files ---------------------------------------------------------------------------------------------------------
 def check_stdin(*names: Path | str | None) -> None:
     """Refuse to read standard input twice."""
     if sum(str(name) == "-" for name in names if name is not None) > 1:
         raise click.ClickException("standard input (-) can be read for one thing only: give the others as files.")
 
 
-# -- files ---------------------------------------------------------------------------------------------------------
 def check_writable(path: Path) -> None:
     """Make sure that a file can be written there, before any work.
 
@@ -141,7 +66,7 @@ def check_not_over(out: Path, *sources: Path | str | None) -> None:
 
 
 def load_model(path: Path) -> Any:
-    """A model, ready to predict on all cores; "-" is standard input.
+    """Return a model, ready to predict on all cores; "-" is standard input.
 
     Raises
     ------
@@ -161,7 +86,7 @@ def load_model(path: Path) -> Any:
 
 
 def by_blocks(answer: Callable[[Any], Any], X: Any) -> Any:
-    """What a model answers for each row, some rows after others: its own arrays are then no larger than X."""
+    """Return what a model answers for each row, some rows after others: its own arrays are then no larger than X."""
     import numpy as np
 
     n_rows = X.shape[0]
@@ -171,22 +96,9 @@ def by_blocks(answer: Callable[[Any], Any], X: Any) -> Any:
     return np.concatenate([answer(rows[at : at + ANSWERED_ROWS]) for at in range(0, n_rows, ANSWERED_ROWS)])
 
 
-def numeric_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the option --numeric."""
-    option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
-        "--numeric",
-        multiple=True,
-        metavar="COLUMN",
-        callback=as_column,
-        help="This column holds numbers, and cells that are none are missing; may be given several times.",
-    )
-    return option(command)
-
-
 def tell_table(table: Table) -> None:
     """Say what was detected about how a table is written, and what is odd about its rows; of several, of each."""
-    from minrisk.io.several import SeveralTables
-    from minrisk.io.values import shown
+    from minrisk.tables.files import SeveralTables
 
     if isinstance(table, SeveralTables):
         for part in table.tables:
@@ -207,8 +119,7 @@ def take_numeric(frame: pd.DataFrame, numeric: Sequence[str], path: Path) -> Non
     click.ClickException
         If a column holds no number at all.
     """
-    from minrisk._utils.text import short
-    from minrisk.io.values import as_numbers, shown
+    from minrisk.tables.columns import as_numbers
 
     for name in numeric:
         if name not in frame:
@@ -224,7 +135,7 @@ def take_numeric(frame: pd.DataFrame, numeric: Sequence[str], path: Path) -> Non
 
 def take_dates(frame: pd.DataFrame, others: Collection[str], path: Path) -> None:
     """Make dates of the columns of text that hold nothing else, in place, and say so; others stay what they are."""
-    from minrisk.io.values import as_dates, shown
+    from minrisk.tables.columns import as_dates
 
     found = []
     for name in list(frame):
@@ -241,26 +152,30 @@ def take_dates(frame: pd.DataFrame, others: Collection[str], path: Path) -> None
 
 # -- models and tables ------------------------------------------------------------------------------------------------
 def feature_names(model: Any) -> list[str] | None:
-    """Names of the model's features as texts; None if they had none, or those that pandas counts from 0 by itself."""
+    """Return names of the model's features as texts; None if they had none, or those that pandas counts from 0 by
+    itself.
+    """
     names = model._column_names
     return None if names is None or names == tuple(range(len(names))) else [str(name) for name in names]
 
 
 def column_names(model: Any, some: Sequence[int] | None = None) -> list[str]:
-    """Names of (some of) the columns as tables on the command line have them: those without one are counted from 1."""
+    """Return names of (some of) the columns as tables on the command line have them: those without one are counted
+    from 1.
+    """
     from minrisk.estimator.fitted import names_of_columns
 
     return names_of_columns(model, unnamed="column {}", first=1, some=some)
 
 
 def text_columns(model: Any, names: list[str]) -> list[str]:
-    """Columns of a table, of these names, that hold the model's categories."""
+    """Return columns of a table, of these names, that hold the model's categories."""
     known = feature_names(model) or names
     return [known[c.position] for c in model._categories.columns if c.position < len(known)]
 
 
 def date_columns(model: Any) -> set[int]:
-    """Positions of the model's columns of dates."""
+    """Return positions of the model's columns of dates."""
     from minrisk.data.frames import DATE
 
     return {column.position for column in model._categories.day_columns if column.role == DATE}
@@ -269,7 +184,7 @@ def date_columns(model: Any) -> set[int]:
 def features_for(
     model: Any, frame: pd.DataFrame, path: Path, numeric: Sequence[str] = (), written: bool = False
 ) -> pd.DataFrame | Any:
-    """The columns the model was trained on, in its order, with the types that a text table lacks.
+    """Return the columns the model was trained on, in its order, with the types that a text table lacks.
 
     Notes values of categories that the model does not know.
 
@@ -290,8 +205,8 @@ def features_for(
         If a column is missing, or one of a text table holds no numbers.
     """
     from minrisk.data.frames import Frame
-    from minrisk.io.tables import missing_columns
-    from minrisk.io.values import TableError, as_frame, as_known, is_other_kind, shown, take_features
+    from minrisk.tables.columns import as_frame, as_known, is_other_kind, take_features
+    from minrisk.tables.files import missing_columns
 
     names = feature_names(model)
     if names is None and frame.shape[1] != model.n_features_in_:
@@ -334,8 +249,7 @@ def _take_dates_again(model: Any, frame: pd.DataFrame, path: Path) -> None:
     """
     import pandas as pd
 
-    from minrisk._utils.text import short
-    from minrisk.io.values import TableError, as_dates, shown, texts_in
+    from minrisk.tables.columns import as_dates, texts_in
 
     for position in date_columns(model):
         name = frame.columns[position]
@@ -360,10 +274,7 @@ def _take_dates_again(model: Any, frame: pd.DataFrame, path: Path) -> None:
 
 
 def quoted(labels: Sequence[Any]) -> str:
-    """Labels as messages show them: in quotes, numbers too, so that they differ from the numbers of rows."""
-    from minrisk._utils.text import short
-    from minrisk.costs.labels import listed
-
+    """Return labels as messages show them: in quotes, numbers too, so that they differ from the numbers of rows."""
     return listed([short(str(label), 60) for label in labels])
 
 
@@ -387,3 +298,52 @@ def save_picture(figure: Any, path: Path, **how: Any) -> None:
             figure.savefig(beside, dpi=150, **how)
     finally:
         plt.close(figure)
+
+
+# -- files of svmlight's format, in which labels stand first in each line and features have numbers --------------------
+def svmlight_rows(paths: Sequence[Path], model: Any, **options: Any) -> SvmlightRows:
+    """Read a file of svmlight's format, for a model with as many features, from the same number on, if one is given.
+
+    Raises
+    ------
+    click.ClickException
+        If there are several files, options say something of columns or their text, or the model knows its features
+        by name; TableError if the file has more of them.
+    """
+    if len(paths) > 1:
+        raise click.ClickException(f"files of svmlight's format are read one at a time, got {len(paths)} files.")
+    data = paths[0]
+    for name, value in options.items():
+        if value in (None, (), Dialect()):
+            continue
+        if name == "target":
+            raise click.ClickException(f"the labels of {data} stand first in each line: leave out --target.")
+        if isinstance(value, Dialect):
+            name = next(part for part, own in zip(value._fields, value, strict=True) if own is not None)
+        raise click.ClickException(f"--{name} is about tables with columns, which {data} is not: leave it out.")
+    if model is None:
+        return read_svmlight(data)
+    if feature_names(model) is not None or model._categories.columns:
+        raise click.ClickException(
+            f"{data} has numbers in the place of names, but the model was trained on a table whose columns have names: "
+            "give a table with these."
+        )
+    return read_svmlight(data, int(model.n_features_in_), getattr(model, "first_feature_", None))
+
+
+def target_needed() -> click.MissingParameter:
+    """Return what to raise where a table has columns, and nobody said which holds the labels."""
+    return click.MissingParameter(ctx=click.get_current_context(), param_hint="'--target'", param_type="option")
+
+
+def label_source(target: str | None, data: str | Path | None = None) -> str:
+    """Return where labels are, for messages.
+
+    Examples
+    --------
+    >>> label_source("grade", Path("cars.csv")), label_source("grade"), label_source(None, Path("cars.svm"))
+    ("column 'grade' of cars.csv", "column 'grade'", 'cars.svm')
+    """
+    if target is None:
+        return "the file" if data is None else shown(data)
+    return f"column {target!r}" if data is None else f"column {target!r} of {shown(data)}"

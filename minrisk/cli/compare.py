@@ -11,23 +11,31 @@ import click
 
 from minrisk._utils.method_names import DEFAULT_METHODS, ESTIMATORS, METRIC_NAMES
 from minrisk.cli.common import (
-    COSTS_HELP,
-    FILE,
-    NEW_FILE,
-    as_column,
     check_not_over,
     check_stdin,
     check_writable,
-    dialect_options,
+    label_source,
     make_folder,
     quoted,
     save_picture,
+    target_needed,
 )
-from minrisk.cli.fit import classes_in, not_zero, training_data
-from minrisk.cli.given import Roles
+from minrisk.cli.options import (
+    NEW_FILE,
+    as_column,
+    categorical_option,
+    costs_option,
+    data_argument,
+    dialect_options,
+    drop_option,
+    json_option,
+    n_jobs_option,
+    seed_option,
+)
 from minrisk.cli.streams import note, print_json
-from minrisk.cli.svmlight import is_svmlight, label_source, target_needed, training_rows
-from minrisk.io.dialect import Dialect
+from minrisk.cli.training import Roles, classes_in, svmlight_data, training_data
+from minrisk.tables.svmlight import is_svmlight
+from minrisk.tables.text import Dialect
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +60,7 @@ def _names(context: click.Context, option: click.Parameter, value: str) -> list[
 
 
 @click.command(short_help="Compare methods by what their decisions cost.")
-@click.argument("data", type=FILE, nargs=-1, required=True)
+@data_argument
 @click.option(
     "--target",
     multiple=True,
@@ -61,12 +69,7 @@ def _names(context: click.Context, option: click.Parameter, value: str) -> list[
     help="The column that holds the class; given several times, of each table in order. Files of svmlight's "
     "format need none.",
 )
-@click.option(
-    "--costs",
-    multiple=True,
-    metavar="COSTS",
-    help=COSTS_HELP + " Given several times, of each table in order. Default: uniform.",
-)
+@costs_option("Given several times, of each table in order. Default: uniform.", multiple=True)
 @click.option(
     "--methods",
     default=COMPARED_BY_DEFAULT,
@@ -108,33 +111,14 @@ def _names(context: click.Context, option: click.Parameter, value: str) -> list[
     metavar="FILE",
     help="Draw mean ranks and the critical difference: .png, .pdf or .svg. Needs matplotlib.",
 )
-@click.option(
-    "--drop",
-    multiple=True,
-    metavar="COLUMN",
-    callback=as_column,
-    help="Leave this column out; may be given several times.",
-)
-@click.option(
-    "--categorical",
-    multiple=True,
-    metavar="COLUMN",
-    callback=as_column,
-    help="This column holds categories, as columns of words do; may be given several times.",
-)
+@drop_option
+@categorical_option
 @dialect_options
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
-@click.option(
-    "--n-jobs",
-    type=int,
-    default=-1,
-    show_default=True,
-    callback=not_zero,
-    help="Fits side by side, -1 for as many as there are cores; results but for times do not depend on it.",
-)
+@seed_option
+@n_jobs_option("Fits side by side, -1 for as many as there are cores; results but for times do not depend on it.")
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of each fit, for all methods.")
 @click.option("--keep-going", is_flag=True, help="Go on where a method fails; it has then no part in ranks and tests.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@json_option("tables")
 def compare(
     data: tuple[Path, ...],
     target: tuple[str, ...],
@@ -148,9 +132,7 @@ def compare(
     plot: Path | None,
     drop: tuple[str, ...],
     categorical: tuple[str, ...],
-    delimiter: str | None,
-    decimal: str | None,
-    encoding: str | None,
+    stated: Dialect,
     seed: int,
     n_jobs: int,
     threads: int,
@@ -168,7 +150,6 @@ def compare(
         raise target_needed()
     targets, stated_costs = _each(target or (None,), data, "--target"), _each(costs or (None,), data, "--costs")
     _check_output(out, plot, [*data, *costs])
-    stated = Dialect(delimiter, decimal, encoding)
     from minrisk.cli.costs import read_costs
     from minrisk.comparison.methods import MethodError, compared_methods
 
@@ -179,7 +160,7 @@ def compare(
     sets, about_columns = {}, {"target": target, "drop": drop, "categorical": categorical}
     for name, path, column, given in zip(_data_names(data), data, targets, stated_costs, strict=True):
         if is_svmlight(path):  # of several sets, some may have a target and columns
-            X, y, _ = training_rows(path, **(about_columns if len(data) == 1 else {}))
+            X, y, *_ = svmlight_data([path], **(about_columns if len(data) == 1 else {}))
             column = None
         else:
             X, y, *_ = training_data(path, Roles(column, drop, categorical), stated)
@@ -211,7 +192,7 @@ def compare(
     for failure in found.failures:
         note(f"{failure['method']} failed on {failure['data_set']!r}, fold {failure['fold']}: {failure['error']}")
     _tell_referrals([cost for *_, cost in sets.values()])
-    from minrisk.cli.compared import describe_comparison, print_comparison
+    from minrisk.cli.printing import describe_comparison, print_comparison
 
     facts = describe_comparison(found, [str(path) for path in data], list(costs) or ["uniform"], metric, alpha)
     facts["files"] = [str(path) for path in _write(found, metric, alpha, out, plot)]
@@ -232,7 +213,7 @@ def _tell_referrals(stated: Sequence[CostMatrix | None]) -> None:
 
 
 def _for_all_methods(X: pd.DataFrame, categorical: Sequence[str]) -> pd.DataFrame:
-    """Numbers and categories only, as minrisk sees the columns, for methods that take nothing else."""
+    """Return numbers and categories only, as minrisk sees the columns, for methods that take nothing else."""
     from minrisk.data.frames import CATEGORICAL, Frame
 
     X = X.astype(dict.fromkeys(categorical, "category"))
@@ -245,7 +226,7 @@ def _for_all_methods(X: pd.DataFrame, categorical: Sequence[str]) -> pd.DataFram
 
 
 def _with_encoding(chosen: Sequence[ComparedMethod], tables: Sequence[pd.DataFrame | Any]) -> dict[str, Any]:
-    """Methods by their names; those of other packages behind a one-hot encoding, where tables have categories."""
+    """Return methods by name; those of other packages with a one-hot encoding, where tables have categories."""
     from minrisk.comparison.methods import BlindToCosts
 
     if not any((table.dtypes == "category").any() for table in tables if hasattr(table, "dtypes")):
@@ -267,7 +248,7 @@ def _with_encoding(chosen: Sequence[ComparedMethod], tables: Sequence[pd.DataFra
 
 
 def _each(given: Sequence[Any], data: Sequence[Path], option: str) -> list[Any]:
-    """One for each table: as many as these, or one for all."""
+    """Return one for each table: as many as these, or one for all."""
     if len(given) not in (1, len(data)):
         raise click.ClickException(
             f"{option} must be given once, or once for each of the {len(data)} tables, got {len(given)} times."
@@ -276,7 +257,7 @@ def _each(given: Sequence[Any], data: Sequence[Path], option: str) -> list[Any]:
 
 
 def _data_names(data: Sequence[Path]) -> list[str]:
-    """Names of files without their endings; whole paths where these are the same."""
+    """Return names of files without their endings; whole paths where these are the same."""
     stems = ["standard input" if str(path) == "-" else path.name.split(".")[0] or path.name for path in data]
     names = [str(path) if stems.count(stem) > 1 else stem for stem, path in zip(stems, data, strict=True)]
     twice = next((name for name in names if names.count(name) > 1), None)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,9 +19,9 @@ from minrisk.cli.common import quoted
 from minrisk.cli.streams import note
 from minrisk.costs.files import cost_cells
 from minrisk.data.delimiters import separated_by
-from minrisk.io.dialect import Dialect, DialectError, Text, read_text
-from minrisk.io.tables import read_bytes
-from minrisk.io.values import matched, shown, written
+from minrisk.tables.columns import matched, written
+from minrisk.tables.source import read_bytes, shown
+from minrisk.tables.text import Dialect, Text, TextError, read_text
 
 if TYPE_CHECKING:
     from minrisk._typing import Labels
@@ -36,7 +38,7 @@ class _CostTable(NamedTuple):
 
 
 def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect) -> CostMatrix | None:
-    """The costs of --costs with all that they say, those of the classes first; None when none were given.
+    """Return the costs of --costs with all that they say, those of the classes first; None when none were given.
 
     A file may name classes that do not occur, whose rows may come up later: a note says so.
 
@@ -93,7 +95,7 @@ def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect)
 
 
 def _ordinal(given: str, power: str, classes: Labels, source: str) -> CostMatrix:
-    """A mistake costs its distance."""
+    """Return costs by which a mistake costs its distance."""
     from minrisk.costs import CostMatrix, ordinal
 
     try:
@@ -117,18 +119,18 @@ def _ordinal(given: str, power: str, classes: Labels, source: str) -> CostMatrix
 
 
 def _read(path: Path, stated: Dialect) -> _CostTable:
-    """Labels and numbers of a file."""
+    """Return labels and numbers of a file."""
     try:
         data = read_bytes(path)
     except OSError as error:
         raise click.ClickException(f"{path} cannot be read: {error.strerror or error}.") from None
-    text, name = _text(data, path, stated), shown(path)
+    (text, content), name = _text(data, path, stated), shown(path)
 
     def named(truth: str, decision: str) -> str:
         return _cost(truth, decision, name)
 
     try:
-        found = cost_cells(text.content, name, text.delimiter, named, stated.decimal, text.first)
+        found = cost_cells(content, name, text.delimiter, named, stated.decimal, text.first)
     except ValueError as error:
         raise click.ClickException(str(error)) from None
     usual = separated_by(text.delimiter) if found.delimiter != text.delimiter else None
@@ -137,22 +139,24 @@ def _read(path: Path, stated: Dialect) -> _CostTable:
     return _CostTable(name, found.classes, found.decisions, found.values)
 
 
-def _text(data: bytes, path: Path, stated: Dialect) -> Text:
-    """As it was stated of the data, if the costs are written so; else as it is detected."""
-    try:
-        text = read_text(data, stated)
+def _text(data: bytes, path: Path, stated: Dialect) -> tuple[Text, str]:
+    """Read the file as it was stated of the data, if the costs are written so; else as it is detected."""
+
+    def read(stated: Dialect) -> tuple[Text, str]:
+        return read_text(lambda: io.BytesIO(data), stated, lambda text: "".join(text.blocks))
+
+    with suppress(TextError):
+        text, content = read(stated)
         if text.head and len(text.head[0]) > 1:
-            return text
-    except DialectError:
-        pass
+            return text, content
     try:
-        return read_text(data)
-    except DialectError as error:
+        return read(Dialect())
+    except TextError as error:
         raise click.ClickException(f"{shown(path)} {error}.") from None
 
 
 def _check_labels(table: _CostTable, labels: Sequence[Any], source: str) -> None:
-    """Each class has a row, and no column is a slip of the pen; a note names the rows of other classes."""
+    """Check that each class has a row, and no column is a slip of the pen; a note names the rows of other classes."""
     lacking = [label for label, at in zip(labels, matched(labels, table.classes), strict=True) if at < 0]
     others = [row for row, at in zip(table.classes, matched(table.classes, labels), strict=True) if at < 0]
     if lacking:
@@ -183,7 +187,9 @@ def _check_labels(table: _CostTable, labels: Sequence[Any], source: str) -> None
 
 
 def _check_values(table: _CostTable) -> None:
-    """Costs are finite and zero or more, and correct decisions cost nothing; a class without any cost is told."""
+    """Check that costs are finite and zero or more, and correct decisions cost nothing; a class without any cost is
+    told.
+    """
     wrong = np.argwhere(~np.isfinite(table.values))
     if len(wrong):
         i, j = wrong[0]
@@ -199,7 +205,7 @@ def _check_values(table: _CostTable) -> None:
 
 
 def _check_row(table: _CostTable, i: int, own: int) -> None:
-    """The correct decision, in column `own`, costs 0 and no other less; -1: the class has none."""
+    """Check that the correct decision, in column `own`, costs 0 and no other less; -1: the class has none."""
     row = table.values[i]
     least, right = int(row.argmin()), 0.0 if own < 0 else float(row[own])
     if row[least] >= right == 0.0:
@@ -225,5 +231,5 @@ def _cost(truth: str, decision: str, name: str) -> str:
 
 
 def _known(written: Sequence[str], labels: Sequence[Any]) -> list[Any]:
-    """Labels of the file as those of the data, where they are that."""
+    """Return labels of the file as those of the data, where they are that."""
     return [text.strip() if at < 0 else labels[at] for text, at in zip(written, matched(written, labels), strict=True)]

@@ -36,8 +36,7 @@ def demo(out: Path, costs: str) -> None:
     """
     _check_folder(out)
     from minrisk import demo as study_of
-    from minrisk.cli.layout import progress
-    from minrisk.cli.report import print_demo
+    from minrisk.cli.printing import print_demo, progress
 
     X, y = study_of.load_cheques()
     splits, rounds = study_of.SPLITS, study_of.ROUNDS

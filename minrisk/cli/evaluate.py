@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,80 +10,48 @@ import click
 import numpy as np
 
 from minrisk.cli.common import (
-    COSTS_HELP,
-    FILE,
-    as_column,
     by_blocks,
     check_stdin,
-    dialect_options,
     feature_names,
     features_for,
+    label_source,
     load_model,
-    numeric_option,
     quoted,
+    svmlight_rows,
     tell_table,
     text_columns,
 )
+from minrisk.cli.options import data_argument, json_option, judged_options, model_argument
 from minrisk.cli.streams import note, print_json
-from minrisk.cli.svmlight import is_svmlight, label_source, rows_for
-from minrisk.io.dialect import Dialect
+from minrisk.tables.svmlight import is_svmlight
 
 if TYPE_CHECKING:
     from minrisk._typing import Labels
     from minrisk.costs import CostMatrix
-    from minrisk.io.tables import Table
+    from minrisk.tables.files import Table
+    from minrisk.tables.text import Dialect
 
 BLIND = ("0/1", "uniform")  # what costs are called by which every mistake costs 1
-JUDGED_OPTIONS = (
-    click.option(
-        "--target",
-        metavar="COLUMN",
-        callback=as_column,
-        help="The column that holds the class. Default: that of the training; or the only one the model does not know.",
-    ),
-    click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: the costs the model was trained on."),
-    click.option("--weight", metavar="COLUMN", callback=as_column, help="This column holds how much each row counts."),
-    numeric_option,
-    dialect_options,
-)
-
-
-def judged_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that say which rows are judged, and by which costs."""
-    for option in reversed(JUDGED_OPTIONS):
-        command = option(command)
-    return command
 
 
 @click.command(short_help="What the decisions of a model cost.")
-@click.argument("model", type=FILE)
-@click.argument("data", type=FILE, nargs=-1, required=True)
+@model_argument
+@data_argument
 @judged_options
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
-def evaluate(
-    model: Path,
-    data: tuple[Path, ...],
-    target: str | None,
-    costs: str | None,
-    weight: str | None,
-    numeric: tuple[str, ...],
-    delimiter: str | None,
-    decimal: str | None,
-    encoding: str | None,
-    as_json: bool,
-) -> None:
+@json_option("tables")
+def evaluate(model: Path, data: tuple[Path, ...], as_json: bool, **judged: Any) -> None:
     """Report mean cost, error and the costliest confusions of MODEL on the table DATA.
 
     MODEL or DATA may be - for standard input. DATA may be several files with the same columns, or a file of svmlight's
     format.
     """
-    given = read_judged(model, data, target, costs, weight, numeric, Dialect(delimiter, decimal, encoding))
+    given = read_judged(model, data, **judged)
     decided = by_blocks(given.model.predict, given.X)
 
-    from minrisk.cli.report import describe_evaluation, print_evaluation
+    from minrisk.cli.printing import describe_evaluation, print_evaluation
 
     facts: dict[str, Any] = {"model": str(model), "data": given.name, "target": given.target, "costs": given.told}
-    facts |= {} if weight is None else {"weight": weight}
+    facts |= {} if judged["weight"] is None else {"weight": judged["weight"]}
     facts |= describe_evaluation(given.y, decided, given.cost, given.weight)
     if as_json:
         print_json(facts)
@@ -113,12 +81,12 @@ def read_judged(
     numeric: tuple[str, ...],
     stated: Dialect,
 ) -> RowsToJudge:
-    """What is to be judged, from the files that a command line names."""
+    """Return what is to be judged, from the files that a command line names."""
     check_stdin(model, *data, costs)
     estimator = load_model(model)
     each: Any = None
     if any(map(is_svmlight, data)):
-        rows = rows_for(estimator, data, target=target, weight=weight, numeric=numeric, stated=stated)
+        rows = svmlight_rows(data, estimator, target=target, weight=weight, numeric=numeric, stated=stated)
         name, target = str(data[0]), None
         cost, told = _costs(estimator, costs, model, stated)
         X, y = rows.X, rows.classes(data[0])
@@ -134,9 +102,8 @@ def read_judged(
 def _table_with_target(
     estimator: Any, data: Sequence[Path], target: str | None, weight: str | None, stated: Dialect
 ) -> tuple[Table, str]:
-    """The table, which has all features of the model, and the column of its labels."""
-    from minrisk.io.several import open_tables
-    from minrisk.io.tables import missing_columns
+    """Return the table, which has all features of the model, and the column of its labels."""
+    from minrisk.tables.files import missing_columns, open_tables
 
     table = open_tables(data, stated)
     names, known = table.names, feature_names(estimator)
@@ -162,9 +129,9 @@ def _table_with_target(
 def _features_and_labels(
     estimator: Any, table: Table, target: str, weight: str | None, numeric: Sequence[str]
 ) -> tuple[Any, Labels, Any]:
-    """What the model looks at, the true classes, and weights of the rows if there are some."""
-    from minrisk.io.tables import missing_columns
-    from minrisk.io.values import take_labels, take_weights
+    """Return what the model looks at, the true classes, and weights of the rows if there are some."""
+    from minrisk.tables.columns import take_labels, take_weights
+    from minrisk.tables.files import missing_columns
 
     missing_columns(table.names, numeric, table.path, "named by --numeric")
     others = [name for name in table.names if name not in (target, weight)]
@@ -176,8 +143,9 @@ def _features_and_labels(
 
 
 def _only_other(known: list[str] | None, names: list[str], data: Path) -> str:
-    """The one column that is no feature."""
-    from minrisk.io.values import NAMELESS, shown
+    """Return the one column that is no feature."""
+    from minrisk.tables.columns import NAMELESS
+    from minrisk.tables.source import shown
 
     if known is None:
         raise click.ClickException("the model was trained without column names: say by --target which is the class.")
@@ -196,11 +164,12 @@ def _only_other(known: list[str] | None, names: list[str], data: Path) -> str:
 
 
 def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> tuple[CostMatrix, str]:
-    """Costs to judge by, and what they are called; they must know every decision of the model."""
+    """Return costs to judge by, and what they are called; they must know every decision of the model."""
     from minrisk.cli.costs import read_costs
     from minrisk.costs.labels import as_labels
     from minrisk.costs.reading import is_uniform
-    from minrisk.io.values import matched, shown
+    from minrisk.tables.columns import matched
+    from minrisk.tables.source import shown
 
     cost: CostMatrix | None = read_costs(given, estimator.classes_, f"the model {model}", stated)
     if cost is None and estimator.cost_ is None:
@@ -226,10 +195,10 @@ def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> t
 
 
 def _as_classes(y: Labels, cost: CostMatrix, blind: bool, where: str) -> tuple[Labels, CostMatrix]:
-    """The labels of the data as the costs write them, (n,), and the costs; 0/1 ones with rows for new classes."""
+    """Return labels of the data as the costs write them, (n,), and the costs; 0/1 ones with rows for new classes."""
     from minrisk.costs import CostMatrix
     from minrisk.costs.labels import as_labels, plain_array
-    from minrisk.io.values import matched
+    from minrisk.tables.columns import matched
 
     assert cost.classes is not None
     found, codes = np.unique(y, return_inverse=True)

@@ -7,14 +7,15 @@ from typing import Any
 
 import click
 
-from minrisk.cli.common import COSTS_HELP, FILE, NEW_FILE, check_not_over, check_stdin, check_writable, load_model
+from minrisk.cli.common import check_not_over, check_stdin, check_writable, load_model
+from minrisk.cli.options import NEW_FILE, costs_option, model_argument
 from minrisk.cli.streams import note
 
 SUFFIXES = {"onnx": ".onnx", "treelite": ".treelite", "json": ".json"}
 
 
 @click.command(short_help="Write a model for ONNX Runtime, for Treelite, or as JSON.")
-@click.argument("model", type=FILE)
+@model_argument
 @click.option(
     "--to",
     "target",
@@ -29,12 +30,7 @@ SUFFIXES = {"onnx": ".onnx", "treelite": ".treelite", "json": ".json"}
     metavar="FILE",
     help="Write here (- is standard output). Default: MODEL with the suffix .onnx, .treelite or .json.",
 )
-@click.option(
-    "--costs",
-    "--cost",
-    metavar="COSTS",
-    help=COSTS_HELP + " The exported model decides by these. Default: those the model was trained on.",
-)
+@costs_option("The exported model decides by these. Default: those the model was trained on.", "--cost")
 @click.option(
     "--linear-features",
     is_flag=True,
@@ -60,7 +56,7 @@ def export(model: Path, target: str, out: Path | None, costs: str | None, linear
     cost = None
     if costs is not None:
         from minrisk.cli.costs import read_costs
-        from minrisk.io.dialect import Dialect
+        from minrisk.tables.text import Dialect
 
         cost = read_costs(costs, estimator.classes_, f"the model {model}", Dialect())
     try:

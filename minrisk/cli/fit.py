@@ -8,54 +8,41 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from minrisk.cli.common import (
-    COSTS_HELP,
-    FILE,
+from minrisk.cli.common import check_not_over, check_stdin, check_writable, label_source, target_needed
+from minrisk.cli.options import (
+    ESTIMATORS,
     FOLDER,
     NEW_FILE,
-    as_column,
-    check_not_over,
-    check_stdin,
-    check_writable,
+    as_options,
+    categorical_option,
+    check_given,
+    column_option,
+    costs_option,
+    data_argument,
     dialect_options,
+    drop_option,
+    json_option,
+    method_options,
+    n_jobs_option,
     numeric_option,
-    take_dates,
-    take_numeric,
-    tell_table,
+    seed_option,
 )
-from minrisk.cli.given import GivenRows, Roles, check_names, checked_classes, tell_blanks, tell_numbers
-from minrisk.cli.methods import ESTIMATORS, as_options, check_given, method_options
 from minrisk.cli.signals import finishing, waiting_once
 from minrisk.cli.streams import drop as drop_output
 from minrisk.cli.streams import flush, note, print_json
-from minrisk.cli.svmlight import is_svmlight, label_source, target_needed, training_rows
-from minrisk.io.dialect import Dialect
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from minrisk._typing import Labels
-
-
-def not_zero(context: click.Context, option: click.Parameter, value: int) -> int:
-    """Refuse 0 as a number of threads."""
-    if value == 0:
-        raise click.BadParameter("must be a number of threads, or -1 for all cores; got 0")
-    return value
+from minrisk.cli.training import Roles, check_parquet, on_cluster, rows_given
+from minrisk.tables.text import Dialect
 
 
 @click.command(short_help="Train on a table and write a model.")
-@click.argument("data", type=FILE, nargs=-1, required=True)
-@click.option(
-    "--target",
-    metavar="COLUMN",
-    callback=as_column,
-    help="The column that holds the class; needed but for files of svmlight's format, where it stands first.",
+@data_argument
+@column_option(
+    "--target", "The column that holds the class; needed but for files of svmlight's format, where it stands first."
 )
 @click.option(
     "--out",
@@ -64,33 +51,14 @@ def not_zero(context: click.Context, option: click.Parameter, value: int) -> int
     metavar="MODEL",
     help="Model file to write; - is standard output, the summary then goes to standard error.",
 )
-@click.option("--costs", metavar="COSTS", help=COSTS_HELP + " Default: uniform.")
-@click.option(
-    "--drop",
-    multiple=True,
-    metavar="COLUMN",
-    callback=as_column,
-    help="Leave this column out; may be given several times.",
-)
-@click.option(
-    "--categorical",
-    multiple=True,
-    metavar="COLUMN",
-    callback=as_column,
-    help="This column holds categories, as columns of words do; may be given several times.",
-)
+@costs_option("Default: uniform.")
+@drop_option
+@categorical_option
 @numeric_option
-@click.option(
-    "--weight",
-    metavar="COLUMN",
-    callback=as_column,
-    help="This column holds how much each row counts, and is no feature.",
-)
-@click.option(
+@column_option("--weight", "This column holds how much each row counts, and is no feature.")
+@column_option(
     "--groups",
-    metavar="COLUMN",
-    callback=as_column,
-    help="Rows of which this column holds the same belong together, such as all of one patient: some are not "
+    "Rows of which this column holds the same belong together, such as all of one patient: some are not "
     "used to judge what was learnt from others. It is no feature.",
 )
 @click.option(
@@ -119,16 +87,12 @@ def not_zero(context: click.Context, option: click.Parameter, value: int) -> int
 )
 @dialect_options
 @method_options
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of what is drawn.")
-@click.option(
-    "--n-jobs",
-    type=int,
-    default=-1,
+@seed_option
+@n_jobs_option(
+    "Threads, -1 for all cores; with --scheduler those of each piece of rows. The model does not depend on it.",
     show_default="-1, with --scheduler 1",
-    callback=not_zero,
-    help="Threads, -1 for all cores; with --scheduler those of each piece of rows. The model does not depend on it.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@json_option("a table")
 def fit(
     data: tuple[Path, ...],
     target: str | None,
@@ -143,9 +107,7 @@ def fit(
     bins_in: Path | None,
     scheduler: str | None,
     checkpoint: Path | None,
-    delimiter: str | None,
-    decimal: str | None,
-    encoding: str | None,
+    stated: Dialect,
     method: str,
     seed: int,
     n_jobs: int,
@@ -167,7 +129,6 @@ def fit(
         raise click.ClickException("--out - would write a model to the terminal: send it to a file or a command.")
     given = {name: value for name, value in options.items() if value is not None}
     check_given(method, given)
-    stated = Dialect(delimiter, decimal, encoding)
     roles = Roles(target or "", drop, categorical, numeric, weight, groups)
     if scheduler is not None:
         _check_elsewhere(roles, stated, bins_in)
@@ -212,7 +173,7 @@ def fit(
             rounds.done()
 
     try:  # the model is kept: nothing that is said of it may make this a failure
-        from minrisk.cli.report import describe_fit, print_fit
+        from minrisk.cli.printing import describe_fit, print_fit
 
         facts = describe_fit(model, given_rows, seconds, target, costs, out, written)
         with redirect_stdout(sys.stderr if str(out) == "-" else sys.stdout):
@@ -239,165 +200,17 @@ def _check_elsewhere(roles: Roles, stated: Dialect, bins_in: Path | None) -> Non
 
 
 def _cluster(scheduler: str | None, data: Sequence[Path], target: str | None) -> AbstractContextManager[Any]:
-    """The client of a cluster; None without a scheduler."""
+    """Return the client of a cluster; None without a scheduler."""
     if scheduler is None:
         return nullcontext()
-    from minrisk.cli.cluster import check_parquet, on_cluster
-
     check_parquet(data)
     if target is None:
         raise target_needed()
     return on_cluster(scheduler)
 
 
-def rows_given(
-    data: Sequence[Path], roles: Roles, stated: Dialect, bins_in: Path | None, client: Any = None
-) -> GivenRows:
-    """Rows of one table or several: read piece by piece where that is asked for, or several hold numbers only.
-
-    With a client the workers of its cluster read them.
-    """
-    from minrisk.io.several import together
-
-    if client is not None and roles.target:
-        from minrisk.cli.cluster import given_on_cluster
-
-        return given_on_cluster(data, roles, client)
-
-    if any(map(is_svmlight, data)):
-        return _svmlight_given(data, bins_in, target=roles.target or None, stated=stated, **roles.stated)
-    if not roles.target:
-        raise target_needed()
-    if bins_in is not None or len(data) > 1:
-        from minrisk.cli.pieces import given_in_pieces
-
-        found = given_in_pieces(data, roles, bins_in)
-        if found is not None:
-            return found
-    return _given_at_once(training_data(data, roles, stated), roles.target, together(data))
-
-
-def _svmlight_given(data: Sequence[Path], bins_in: Path | None, **options: Any) -> GivenRows:
-    """Rows of a file of svmlight's format."""
-    if len(data) > 1:
-        raise click.ClickException(f"files of svmlight's format are read one at a time, got {len(data)} files.")
-    if bins_in is not None:
-        raise click.ClickException(f"--bins-in is for Parquet files, which are read piece by piece; got {data[0]}.")
-    X, y, first_feature = training_rows(data[0], **options)
-    return _given_at_once(TrainingData(X, y), None, str(data[0]), first_feature)
-
-
-class TrainingData(NamedTuple):
-    """Rows in memory."""
-
-    X: Any
-    y: Labels
-    weight: Any = None
-    groups: Any = None
-
-
-def _given_at_once(rows: TrainingData, target: str | None, name: str, first_feature: int | None = None) -> GivenRows:
-    """Rows that are in memory."""
-    import numpy as np
-
-    classes, counts = np.unique(rows.y, return_counts=True)
-    classes = checked_classes(classes, len(rows.y), target, name)
-    return GivenRows(rows.X, rows.y, classes, counts, rows.X.shape[1], name, first_feature, rows.weight, rows.groups)
-
-
-def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -> TrainingData:
-    """Features and labels of the table, and what else a row has."""
-    from minrisk.io.several import open_tables
-    from minrisk.io.values import row_numbers, take_groups, take_labels, take_weights
-
-    table = open_tables([paths] if isinstance(paths, Path) else paths, stated)
-    data = table.path
-    check_names(table.names, data, roles)
-    texts = [*roles.categorical, *([] if roles.groups is None else [roles.groups])]
-    frame = table.frame(labels=roles.target, texts=texts, mixed=roles.numeric)
-    tell_table(table)
-    y = take_labels(frame[roles.target], data, as_written=table.written)
-    tell_blanks(y, roles.target)
-    weight = None if roles.weight is None else take_weights(frame[roles.weight], data)
-    groups = None if roles.groups is None else take_groups(frame[roles.groups], data)
-    frame = frame.drop(columns=roles.no_features)
-    for name in row_numbers(frame) if table.written else table.row_names:
-        if name in frame and name not in (*roles.categorical, *roles.numeric):
-            del frame[name]
-            tell_numbers(name)
-    take_numeric(frame, roles.numeric, data)
-    if table.written:
-        frame = _typed(frame, set(roles.categorical), data)
-    return TrainingData(frame, y, weight, groups)
-
-
-def _typed(frame: pd.DataFrame, categorical: set[str], data: Path) -> pd.DataFrame:
-    """Features of a text table with the types that their cells tell, which is said where it may be wrong."""
-    from minrisk.io.values import columns_of_words, take_features
-
-    take_dates(frame, categorical, data)
-    words = [name for name in columns_of_words(frame) if name not in categorical]
-    for name in words:
-        _tell_words(frame[name], name, data)
-    return take_features(frame, data, categorical.union(words))
-
-
-def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:
-    """Texts that become categories: say so where they may be names or dates, refuse many that are nearly numbers."""
-    from minrisk.data.column_report import SAID_FROM_ROWS
-    from minrisk.io.values import MANY, nearly_numbers, shown
-
-    differ, present = column.nunique(), column.notna().sum()
-    many = differ > MANY and differ > present / 2
-    all_differ = differ == present >= SAID_FROM_ROWS  # of which the fit tells
-    nearly = nearly_numbers(column)
-    where = f"column {name!r} of {shown(data)}"
-    if nearly is not None:
-        what, example, advice = nearly
-        if many and what != "dates":
-            raise ValueError(
-                f"{where} holds {differ} texts in {present} rows: they are {what} such as {example!r}, {advice}; leave "
-                "it out with --drop, or say by --categorical that it holds categories."
-            )
-        to_have = f"to have {'dates' if what == 'dates' else 'numbers'}, {advice}"
-        note(f"{where} holds {what} such as {example!r}, taken for categories: {to_have}; or leave it out with --drop")
-        if what == "dates":
-            _tell_no_dates(column, where)
-    elif many and not all_differ:
-        note(
-            f"{where} holds {differ} texts in {present} rows, taken for categories: if they are names, which say "
-            "nothing of new rows, leave it out with --drop"
-        )
-
-
-def _tell_no_dates(column: pd.Series[Any], where: str) -> None:
-    """Which cells keep a column of dates from being one, where they are few."""
-    import pandas as pd
-
-    from minrisk._utils.text import short
-    from minrisk.io.values import as_dates
-
-    values = column.astype(object).drop_duplicates().dropna()
-    no_dates = [str(value) for value in values if as_dates(pd.Series([value], dtype=object)) is None]
-    if not no_dates:
-        note(f"{where} holds dates with a zone and others without: write them alike")
-    elif len(no_dates) < len(values) / 2:
-        row = int(column.eq(no_dates[0]).to_numpy().argmax()) + 1
-        note(
-            f"{where} would be a column of dates but for {len(no_dates)} of its values, such as "
-            f"{short(no_dates[0])!r} in row {row}"
-        )
-
-
-def classes_in(y: Labels, target: str | None, data: str | Path) -> Labels:
-    """The distinct labels, sorted; there must be two, and they must not all differ."""
-    import numpy as np
-
-    return checked_classes(np.unique(y), len(y), target, data)
-
-
 def _named(model: Any, target: str | None, first_feature: int | None) -> Any:
-    """The model, which knows what its target was called and how features were numbered."""
+    """Return the model, which knows what its target was called and how features were numbered."""
     if target is not None:
         model.target_name_ = target
     if first_feature is not None:

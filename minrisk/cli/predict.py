@@ -12,35 +12,39 @@ import click
 
 from minrisk._utils.text import printable
 from minrisk.cli.common import (
-    COSTS_HELP,
-    FILE,
-    NEW_FILE,
-    as_column,
     by_blocks,
     check_not_over,
     check_stdin,
     check_writable,
-    dialect_options,
     feature_names,
     features_for,
     load_model,
-    numeric_option,
+    svmlight_rows,
     tell_table,
     text_columns,
 )
+from minrisk.cli.options import (
+    NEW_FILE,
+    as_column,
+    costs_option,
+    data_argument,
+    dialect_options,
+    model_argument,
+    numeric_option,
+)
 from minrisk.cli.streams import note, say, written_on
-from minrisk.cli.svmlight import is_svmlight, rows_for
-from minrisk.io.dialect import Dialect
+from minrisk.tables.svmlight import is_svmlight
+from minrisk.tables.text import Dialect
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from minrisk.io.tables import Table
+    from minrisk.tables.files import Table
 
 
 @click.command(short_help="Decide for every row of a table.")
-@click.argument("model", type=FILE)
-@click.argument("data", type=FILE, nargs=-1, required=True)
+@model_argument
+@data_argument
 @click.option(
     "--out",
     type=NEW_FILE,
@@ -55,11 +59,7 @@ if TYPE_CHECKING:
     callback=as_column,
     help="Copy these columns of DATA, as they are, to the front of the output; may be given several times.",
 )
-@click.option(
-    "--costs",
-    metavar="COSTS",
-    help=COSTS_HELP + " Decide by these, without a new fit. Default: those the model was trained on.",
-)
+@costs_option("Decide by these, without a new fit. Default: those the model was trained on.")
 @click.option("--probabilities", "--proba", is_flag=True, help="Add a column of probabilities for each class.")
 @click.option(
     "--safe-text",
@@ -78,18 +78,15 @@ def predict(
     probabilities: bool,
     safe_text: bool,
     numeric: tuple[str, ...],
-    delimiter: str | None,
-    decimal: str | None,
-    encoding: str | None,
+    stated: Dialect,
 ) -> None:
     """Decide for every row of DATA: a table with the column 'decision', in the order of the rows.
 
     Columns are found by name; those the model does not know are left alone. MODEL or DATA may be - for standard input.
     DATA may be several files with the same columns, or a file of svmlight's format, whose labels are not looked at.
     """
-    from minrisk.io.several import open_tables
-    from minrisk.io.tables import kind_of
-    from minrisk.io.writing import safe_texts, write_table
+    from minrisk.tables.files import kind_of, open_tables
+    from minrisk.tables.writing import safe_texts, write_table
 
     check_stdin(model, *data, costs)
     if out is not None:
@@ -97,13 +94,13 @@ def predict(
         check_writable(out)
         check_not_over(out, *data, model, costs)
     estimator = load_model(model)
-    stated = Dialect(delimiter, decimal, encoding)
-    kept: list[str] = []
+    kept, front = list[str](), list[Any]()
     if any(map(is_svmlight, data)):
-        X: Any = rows_for(estimator, data, keep=keep, numeric=numeric, stated=stated).X
+        X: Any = svmlight_rows(data, estimator, keep=keep, numeric=numeric, stated=stated).X
     else:
         table = open_tables(data, stated)
         kept = _kept(keep, table)
+        front = [table.cells(kept)] if kept else []
         X = _table_features(estimator, table, kept, numeric)
 
     import pandas as pd
@@ -114,8 +111,7 @@ def predict(
         parts.append(pd.DataFrame(_probabilities(estimator, X, model), columns=columns))
     if kept:
         _check_apart(kept, [name for part in parts for name in part.columns])
-        parts.insert(0, table.cells(kept))
-    result = pd.concat(parts, axis=1)
+    result = pd.concat([*front, *parts], axis=1)
     if safe_text:
         result = safe_texts(result)
     if out is None:
@@ -125,9 +121,9 @@ def predict(
 
 
 def _table_features(estimator: Any, table: Table, kept: Sequence[str], numeric: Sequence[str]) -> Any:
-    """The columns of a table that a model knows; a note names those that nobody asked for."""
-    from minrisk.io.tables import missing_columns
-    from minrisk.io.values import shown
+    """Return the columns of a table that a model knows; a note names those that nobody asked for."""
+    from minrisk.tables.files import missing_columns
+    from minrisk.tables.source import shown
 
     data, names, target = table.path, table.names, getattr(estimator, "target_name_", None)
     known = feature_names(estimator)
@@ -149,8 +145,8 @@ def _table_features(estimator: Any, table: Table, kept: Sequence[str], numeric: 
 
 
 def _kept(given: Sequence[str], table: Table) -> list[str]:
-    """The columns named by --keep: each value is the name of one, or several with commas between them."""
-    from minrisk.io.tables import missing_columns
+    """Return the columns named by --keep: each value is the name of one, or several with commas between them."""
+    from minrisk.tables.files import missing_columns
 
     known = set(table.names)
     found = [name for value in given for name in ([value] if value in known else map(str.strip, value.split(",")))]
@@ -168,8 +164,8 @@ def _check_apart(kept: Sequence[str], columns: Sequence[str]) -> None:
 
 
 def _print_table(frame: pd.DataFrame, quoted: bool) -> None:
-    """CSV on standard output, in its encoding; as it may be shown where that is a terminal."""
-    from minrisk.io.writing import csv_parts
+    """Print CSV on standard output, in its encoding; as it may be shown where that is a terminal."""
+    from minrisk.tables.writing import csv_parts
 
     told = False
     for text in csv_parts(frame, quoted):

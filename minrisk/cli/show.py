@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from minrisk.cli.common import FILE, column_names, load_model
+from minrisk.cli.common import column_names, load_model
+from minrisk.cli.options import json_option, model_argument
 from minrisk.cli.streams import print_json
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class TreeNumbers(click.ParamType):  # type: ignore[type-arg]  # of newer versio
     name = "trees"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> range | str:
-        """As a range, or the word for all."""
+        """Return the value as a range, or the word for all."""
         if isinstance(value, range) or value == EVERY:
             return value  # type: ignore[no-any-return]
         found = re.fullmatch(r"(\d+)(?:-(\d+))?", str(value))
@@ -43,7 +44,7 @@ class TreeNumbers(click.ParamType):  # type: ignore[type-arg]  # of newer versio
 
 
 @click.command(short_help="What is in a model file.")
-@click.argument("model", type=FILE)
+@model_argument
 @click.option(
     "--trees",
     type=TreeNumbers(),
@@ -52,11 +53,11 @@ class TreeNumbers(click.ParamType):  # type: ignore[type-arg]  # of newer versio
     metavar="[N or N-M]",
     help="Show trees, by their numbers from 0; without a number all of them.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+@json_option("tables")
 def show(model: Path, trees: range | str | None, as_json: bool) -> None:
     """Show how MODEL (- for standard input) was trained, its costs, its course and its most important features."""
     estimator = load_model(model)
-    from minrisk.cli.report import describe_model, print_model
+    from minrisk.cli.printing import describe_model, print_model
 
     if trees is not None:
         print_trees(estimator, model, trees, as_json)
@@ -86,7 +87,7 @@ def print_trees(model: Any, path: Path, wanted: range | str, as_json: bool) -> N
     if as_json:
         print_json({"model": str(path), "trees": _nodes_as_json(chosen)})
         return
-    from minrisk.cli.layout import as_text, new_console
+    from minrisk.cli.printing import as_text, new_console
 
     console = new_console()
     for number, nodes in chosen.groupby("tree"):
@@ -98,13 +99,13 @@ def print_trees(model: Any, path: Path, wanted: range | str, as_json: bool) -> N
 
 
 def _nodes_as_json(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Nodes one by one, without what they do not have."""
+    """Return nodes one by one, without what they do not have."""
     records: list[dict[str, Any]] = frame.to_dict("records")
     return [{name: value for name, value in node.items() if value is not None and value == value} for node in records]
 
 
 def tree_lines(nodes: pd.DataFrame) -> Iterator[str]:
-    """A tree as lines of text, each node below its parent and further to the right.
+    """Yield a tree as lines of text, each node below its parent and further to the right.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ def tree_lines(nodes: pd.DataFrame) -> Iterator[str]:
 
 
 def _leaf(node: dict[str, Any], names: list[str]) -> str:
-    """What a leaf favours and what it disfavours, by how much of a score."""
+    """Return what a leaf favours and what it disfavours, by how much of a score."""
     order = sorted(names, key=lambda name: -node[name])
     if len(order) > 2 * FAVOURED:
         parts = [*order[:FAVOURED], None, *order[-FAVOURED:]]

@@ -39,7 +39,7 @@ class _State:
 
 
 def _stop(number: int, frame: FrameType | None = None) -> None:
-    """The handler: stop here, or as soon as that may be."""
+    """Handle a signal: stop here, or as soon as that may be."""
     for each in signal.valid_signals():
         if signal.getsignal(each) is _stop:
             signal.signal(each, signal.SIG_DFL)  # the next one is not asked to wait
@@ -74,7 +74,9 @@ def finishing(what: str) -> Iterator[None]:
 
 @contextmanager
 def waiting_once() -> Iterator[None]:
-    """A fit, which may keep the first Ctrl-C waiting until it can raise `KeyboardInterrupt` with what it has learnt."""
+    """Run a fit, which may keep the first Ctrl-C waiting until it can raise `KeyboardInterrupt` with what it has
+    learnt.
+    """
     MAY_WAIT.add(_stop)
     try:
         yield

@@ -42,7 +42,7 @@ ALIKE = str.maketrans(
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
-    """How codecs are to go on where a text cannot be encoded."""
+    """Return how codecs are to go on where a text cannot be encoded."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     text = error.object[error.start : error.end].translate(ALIKE)
@@ -76,19 +76,19 @@ def say(text: str, err: bool = False, end: str = "\n") -> None:
 
 
 def note(message: str) -> None:
-    """A remark on stderr that is no error, and can make none."""
+    """Write a remark on stderr that is no error, and can make none."""
     with suppress(OSError, ValueError):
         say("minrisk: note: " + one_line(message), err=True)
 
 
 def one_line(message: str) -> str:
-    """A message as it may be shown, without the middle of one that goes on and on."""
+    """Return a message as it may be shown, without the middle of one that goes on and on."""
     line = printable(" ".join(message.split()))
     return line if len(line) <= LONGEST_MESSAGE else f"{line[: LONGEST_MESSAGE // 2]}…{line[-LONGEST_MESSAGE // 2 :]}"
 
 
 def print_json(data: dict[str, Any]) -> None:
-    r"""One JSON object on stdout; what the stream cannot hold or would obey is written as \u and its number."""
+    r"""Print one JSON object on stdout; what the stream cannot hold or would obey is written as \u and its number."""
     text = printable(json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False, default=str), "\n", json.dumps)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
@@ -98,7 +98,7 @@ def print_json(data: dict[str, Any]) -> None:
 
 
 def written_on(text: str, stream: Any = None) -> str:
-    """A text as it will stand on a stream, standard output if none is given, in its encoding."""
+    """Return a text as it will stand on a stream, standard output if none is given, in its encoding."""
     encoding = getattr(sys.stdout if stream is None else stream, "encoding", None) or "utf-8"
     try:
         return text.encode(encoding, HANDLER).decode(encoding)

@@ -11,12 +11,12 @@ import math
 import re
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as npy
 
-from minrisk.io.planes import BLOCK, Planes
+from minrisk.model.rounded_vectors import shortened
 
 SUFFIX = ".npy"
 ALLOWED_BYTES = 1 << 20  # bytes of memory that any archive may ask for,
@@ -30,6 +30,86 @@ ARRAY_MAGIC = npy.magic(1, 0)  # what an array begins with as NumPy writes it
 ARRAY_HEADER = re.compile(
     rb"\{'descr': '([<|][biuf][1248])', 'fortran_order': (True|False), 'shape': \((\d{1,15}),(?: (\d{1,15}))?\), \} *\n"
 )
+BLOCK = 1 << 15  # numbers that are coded at a time, so that they take little memory
+
+
+# -- numbers as planes of bytes ----------------------------------------------------------------------------------------
+# The lowest byte of all of them, then the next one, each of which packs well on its own. In an archive they are an
+# array of bytes of shape (n, width) whose columns stand one after another.
+class Planes(NamedTuple):
+    """Numbers that are to be written so."""
+
+    numbers: np.ndarray  # (n,)
+    width: int  # bytes of a number
+    coded: Callable[[np.ndarray], np.ndarray]  # some of them as whole numbers from 0 of so many bytes
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Return the shape of the array of bytes."""
+        return len(self.numbers), self.width
+
+    def plane(self, place: int, low: int) -> np.ndarray:
+        """Return byte number `place` of up to `BLOCK` numbers from `low` on."""
+        coded = np.ascontiguousarray(self.coded(self.numbers[low : low + BLOCK]), dtype=f"<u{self.width}")
+        return np.ascontiguousarray(coded.view(np.uint8).reshape(-1, self.width)[:, place])
+
+
+class PlaneCoding(NamedTuple):
+    """What bytes mean."""
+
+    widths: tuple[int, ...]  # bytes of a number
+    planes: Callable[[np.ndarray], Planes]
+    decoded: Callable[[np.ndarray], np.ndarray]  # of unsigned numbers (n,), which it may overwrite
+
+    def numbers(self, flat: np.ndarray) -> np.ndarray:
+        """Return numbers of an array of bytes (n, width), in its memory where that is possible."""
+        n, width = flat.shape
+        return self.decoded(np.ascontiguousarray(flat).view(f"<u{width}").reshape(n))
+
+
+def narrowest(most: int) -> int:
+    """Return bytes of whole numbers from 0 to `most`."""
+    return next(width for width in (1, 2, 4) if most < 1 << 8 * width)
+
+
+def _whole(numbers: np.ndarray) -> Planes:
+    return Planes(numbers, narrowest(int(numbers.max(initial=0))), lambda some: some)
+
+
+def _zigzag(numbers: np.ndarray) -> np.ndarray:
+    """Return 0, -1, 1, -2, ... as 0, 1, 2, 3, ..., of int16."""
+    return ((numbers << 1) ^ (numbers >> 15)).view(np.uint16)
+
+
+def _signed(numbers: np.ndarray) -> Planes:
+    most = max(2 * int(numbers.max(initial=0)), -2 * int(numbers.min(initial=0)) - 1)
+    return Planes(numbers, narrowest(most), _zigzag)
+
+
+def _of_zigzag(coded: np.ndarray) -> np.ndarray:
+    """Return the inverse of `_zigzag`, in the same memory where that is of 16 bits."""
+    numbers = coded.astype(np.uint16, copy=False)
+    for low in range(0, len(numbers), BLOCK):
+        some = numbers[low : low + BLOCK]
+        some[:] = (some >> 1) ^ -(some & 1)
+    return numbers.view(np.int16)
+
+
+def _reals(numbers: np.ndarray) -> Planes:
+    if numbers.dtype == np.float64:
+        return Planes(numbers, 8, lambda some: some.view(np.uint64))
+    return Planes(numbers, 2, lambda some: shortened(some).view(np.uint32) >> 16)
+
+
+def _of_reals(coded: np.ndarray) -> np.ndarray:
+    if coded.dtype.itemsize == 8:
+        return coded.view(np.float64)
+    return (coded.astype(np.uint32) << 16).view(np.float32)
+
+
+WHOLE = PlaneCoding((1, 2, 4), _whole, lambda coded: coded)  # numbers from 0
+SIGNED = PlaneCoding((1, 2), _signed, _of_zigzag)  # int16, those near 0 in one byte
+REALS = PlaneCoding((2, 8), _reals, _of_reals)  # float64 as they are, float32 with eight binary digits: see `shortened`
 
 Array = np.ndarray | Planes | Callable[[], np.ndarray | Planes]
 
@@ -102,12 +182,12 @@ def write(file: IO[bytes], arrays: Mapping[str, Array], as_they_are: Collection[
 
 
 def made(array: Array) -> np.ndarray | Planes:
-    """An array, which may be made only now."""
+    """Return an array, which may be made only now."""
     return array() if callable(array) else array
 
 
 def _write(member: IO[bytes], array: np.ndarray | Planes) -> int:
-    """An array as NumPy writes it, without a copy of it; returns its bytes."""
+    """Write an array as NumPy does, without a copy of it; returns its bytes."""
     if isinstance(array, Planes):
         npy.write_array_header_1_0(member, {"descr": "|u1", "fortran_order": True, "shape": array.shape})
         n, width = array.shape
@@ -169,7 +249,7 @@ class ArchiveArrays(Mapping[str, np.ndarray]):
         return name in self._members
 
     def kind(self, name: str) -> tuple[np.dtype, tuple[int, ...]]:
-        """Dtype and shape of an array, which is not read."""
+        """Return dtype and shape of an array, which is not read."""
         if name not in self._kinds:
             with self._archive.open(self._members[name]) as file:
                 self._kinds[name] = self._header(name, file)[:2]
@@ -201,7 +281,9 @@ class ArchiveArrays(Mapping[str, np.ndarray]):
             rest = rest[len(chunk) :]
 
     def _header(self, name: str, file: IO[bytes]) -> tuple[np.dtype, tuple[int, ...], bool]:
-        """Dtype, shape, and whether columns stand one after another; raises where the archive holds more or less."""
+        """Return dtype, shape, and whether columns stand one after another; raises where the archive holds more or
+        less.
+        """
         written = b""
         if file.read(len(ARRAY_MAGIC)) == ARRAY_MAGIC:
             written = file.read(int.from_bytes(file.read(2), "little"))
@@ -215,5 +297,5 @@ class ArchiveArrays(Mapping[str, np.ndarray]):
 
 
 def most(size: int) -> int:
-    """Bytes that an archive of so many may ask for."""
+    """Return bytes that an archive of so many may ask for."""
     return ALLOWED_BYTES + ALLOWED_TIMES * size

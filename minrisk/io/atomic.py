@@ -29,7 +29,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def descriptor_of(path: str | Path) -> int | None:
-    """The open descriptor that a path such as ``/dev/stdout`` or a link to it names, else None."""
+    """Return the open descriptor that a path such as ``/dev/stdout`` or a link to it names, else None."""
     name = os.path.abspath(path)
     for _ in range(_MOST_LINKS):
         if name in _DEVICES:
@@ -47,12 +47,12 @@ def descriptor_of(path: str | Path) -> int | None:
 
 
 def is_through(path: str | Path) -> bool:
-    """Whether a path leads to something that is written through: all but a regular file, or none yet."""
+    """Tell whether a path leads to something that is written through: all but a regular file, or none yet."""
     return descriptor_of(path) is not None or (os.path.exists(path) and not os.path.isfile(path))
 
 
 def names_folder(path: str | Path) -> bool:
-    """Whether a name ends as that of a folder, which `Path` and `realpath` take for one of a file."""
+    """Tell whether a name ends as that of a folder, which `Path` and `realpath` take for one of a file."""
     return str(path).endswith(("/", os.sep))
 
 
@@ -99,7 +99,7 @@ def check_target(path: str | Path) -> None:
 
 @contextmanager
 def write_beside(path: str | Path) -> Iterator[Path]:
-    """A path to write to, whose content goes to `path` at the end; on an error `path` stays as it was.
+    """Give a path to write to, whose content goes to `path` at the end; on an error `path` stays as it was.
 
     Raises
     ------
@@ -130,7 +130,9 @@ def write_beside(path: str | Path) -> Iterator[Path]:
 
 
 def _may_rename(real: Path) -> bool:
-    """Whether a rename may put another file there: a new one, or a regular one in a folder that can be written to."""
+    """Tell whether a rename may put another file there: a new one, or a regular one in a folder that can be written
+    to.
+    """
     try:
         found = os.lstat(real)
     except FileNotFoundError:

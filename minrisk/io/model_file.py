@@ -33,11 +33,18 @@ from minrisk.estimator import BoostedClassifier
 from minrisk.estimator.inputs import one_fit
 from minrisk.estimator.parameters import check_parameters
 from minrisk.io import arrays as io_arrays
+from minrisk.io.arrays import SIGNED, Planes
 from minrisk.io.atomic import write_beside
-from minrisk.io.header import LETTER_BYTES, RUN_PARAMETERS, SAID_OF_DATA, room_of_header
-from minrisk.io.labels import costs_out, labels_out, room_of_labels
+from minrisk.io.header import (
+    LETTER_BYTES,
+    RUN_PARAMETERS,
+    SAID_OF_DATA,
+    costs_out,
+    labels_out,
+    room_of_header,
+    room_of_labels,
+)
 from minrisk.io.packed_trees import room_of_trees, stored
-from minrisk.io.planes import SIGNED, Planes
 from minrisk.io.restore import check_scores, check_stages, restore, room_of_mantissas
 from minrisk.io.schema import GROUPS, REGRESSION, Contents, check_range
 from minrisk.model.additive import AdditiveModel
@@ -164,14 +171,14 @@ def load(path: str | Path) -> Any:
 
 
 def _sentence(what: str) -> str:
-    """What is wrong with a file, in one line that is not too long, whatever the file has put into it."""
+    """Say what is wrong with a file, in one line that is not too long, whatever the file has put into it."""
     what, half = " ".join(what.split()), LONGEST_SENTENCE // 2
     return what if len(what) <= LONGEST_SENTENCE else f"{what[:half]} … {what[-half:]}"
 
 
 @contextmanager
 def _seekable(file: IO[bytes]) -> Iterator[IO[bytes]]:
-    """The file, or what it gives in a temporary one, such as of a pipe."""
+    """Give the file, or what it gives in a temporary one, such as of a pipe."""
     if file.seekable():
         yield file
         return
@@ -182,7 +189,7 @@ def _seekable(file: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 def _check_head(file: IO[bytes], path: str | Path) -> int:
-    """Length of the payload of a file whose format and checksum are right; reads it to its end."""
+    """Return length of the payload of a file whose format and checksum are right; reads it to its end."""
     start = file.read(len(MAGIC) + HEAD.size + DIGEST_BYTES)
     if not start.startswith(MAGIC) or len(start) < len(MAGIC) + HEAD.size + DIGEST_BYTES:
         raise ModelFileError(f"{path} is not a minrisk model file, or is cut short: give a file made by minrisk.save.")
@@ -242,7 +249,7 @@ def _write_archive(file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[s
 
 
 def _digest(file: IO[bytes], head: bytes) -> tuple[bytes, int]:
-    """SHA-256 of the head and the rest of a file, and how many bytes these are."""
+    """Return SHA-256 of the head and the rest of a file, and how many bytes these are."""
     digest, found = hashlib.sha256(head), 0
     while chunk := file.read(io_arrays.CHUNK_BYTES):
         digest.update(chunk)
@@ -251,7 +258,7 @@ def _digest(file: IO[bytes], head: bytes) -> tuple[bytes, int]:
 
 
 def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_arrays.Array]]:
-    """Header and arrays of a fitted estimator."""
+    """Return header and arrays of a fitted estimator."""
     from sklearn.utils.validation import check_is_fitted
 
     if not isinstance(estimator, minrisk.ALGORITHMS):
@@ -315,7 +322,7 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
 
 
 def _model_arrays(model: AdditiveModel) -> dict[str, io_arrays.Array]:
-    """The arrays of the additive model."""
+    """Return the arrays of the additive model."""
     packed: Any = model.packed
     vectors, arrays = model.vectors, dict[str, io_arrays.Array]()
     if isinstance(packed, PackedTrees):
@@ -343,7 +350,7 @@ def _model_arrays(model: AdditiveModel) -> dict[str, io_arrays.Array]:
 
 
 def _room_beside(arrays: Mapping[str, io_arrays.Array]) -> int:
-    """Bytes of memory that loading takes for what arrays of bytes code."""
+    """Return bytes of memory that loading takes for what arrays of bytes code."""
     room = 0
     for prefix in ("", "costs_"):
         if isinstance(nodes := arrays.get(f"{prefix}tree_nodes"), np.ndarray):
@@ -354,14 +361,14 @@ def _room_beside(arrays: Mapping[str, io_arrays.Array]) -> int:
 
 
 def _columns_out(categories: Categories) -> dict[str, Any]:
-    """Which columns hold categories, and which dates; nothing where all hold numbers."""
+    """Return which columns hold categories, and which dates; nothing where all hold numbers."""
     columns = [_category_out(column) for column in categories.columns]
     dates = [day._asdict() for day in categories.day_columns]
     return {name: of for name, of in (("categories", columns), ("dates", dates)) if of}
 
 
 def _category_out(column: Category) -> dict[str, Any]:
-    """All of a column of categories but its table."""
+    """Return all of a column of categories but its table."""
     values = labels_out(plain_array(column.values))
     return {
         "position": column.position,

@@ -15,15 +15,14 @@ import numpy as np
 
 from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk._typing import FloatArray, Int32Array, IntArray
-from minrisk.io.arrays import Array
-from minrisk.io.planes import BLOCK, REALS, WHOLE, Planes
+from minrisk.io.arrays import BLOCK, REALS, WHOLE, Array, Planes
 from minrisk.model.trees import PackedTrees, chunks, dtype_below, is_by_levels, narrow
 
 NODE_BYTES, TREE_BYTES = 56, 32  # that a node and a tree of any kind take in memory, at most
 
 
 def stored(packed: PackedTrees) -> dict[str, Array]:
-    """The arrays of a file by name, or makers of them.
+    """Return the arrays of a file by name, or makers of them.
 
     Parameters
     ----------
@@ -51,13 +50,13 @@ def stored(packed: PackedTrees) -> dict[str, Array]:
 
 
 def _own_vectors(packed: PackedTrees, leaf: np.ndarray) -> Planes:
-    """Which vector of its tree each leaf names; none where they name one after another."""
+    """Return which vector of its tree each leaf names; none where they name one after another."""
     own = packed.vector[leaf]
     return WHOLE.planes(own if len(own) != packed.vector_offsets[-1] else own[:0])
 
 
 def _thresholds(feature: np.ndarray, threshold: FloatArray) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-    """Of each split the number of its feature and the place of its threshold in a table, and that table.
+    """Return the number of each split's feature, the place of its threshold in a table, and that table.
 
     The table has the features in use, how many thresholds each has, and these in order.
     """
@@ -81,12 +80,12 @@ def _thresholds(feature: np.ndarray, threshold: FloatArray) -> tuple[np.ndarray,
 
 
 def room_of_trees(n_nodes: int, n_trees: int) -> int:
-    """Bytes of memory that trees take, at most."""
+    """Return bytes of memory that trees take, at most."""
     return NODE_BYTES * n_nodes + TREE_BYTES * n_trees
 
 
 def read_trees(get: Callable[[str], np.ndarray | None], n_vectors: int, take: Callable[[int], None]) -> PackedTrees:
-    """Trees of the arrays of a file.
+    """Return trees of the arrays of a file.
 
     Parameters
     ----------
@@ -141,7 +140,7 @@ def read_trees(get: Callable[[str], np.ndarray | None], n_vectors: int, take: Ca
 
 
 def _shapes(is_leaf: np.ndarray, offsets: IntArray) -> tuple[np.ndarray, np.ndarray, IntArray, Int32Array]:
-    """Of each node its left child and, where leaves name one vector after another, its vector.
+    """Return each node's left child and, where leaves name one vector after another, its vector.
 
     And how many leaves stand before each tree and in all, and the longest walk of each tree.
     """
@@ -166,7 +165,7 @@ def _shapes(is_leaf: np.ndarray, offsets: IntArray) -> tuple[np.ndarray, np.ndar
 
 
 def _depths(splits: IntArray, roots: IntArray, sizes: IntArray) -> IntArray:
-    """Longest walk of each tree: a level ends where the children of the one before end."""
+    """Return longest walk of each tree: a level ends where the children of the one before end."""
     depth, end = np.zeros(len(roots), dtype=np.int64), np.ones(len(roots), dtype=np.int64)
     while np.any(more := end < sizes):
         depth += more
@@ -177,7 +176,9 @@ def _depths(splits: IntArray, roots: IntArray, sizes: IntArray) -> IntArray:
 
 
 def _shared_vectors(named: np.ndarray, is_leaf: np.ndarray, leaves: IntArray) -> tuple[np.ndarray, IntArray]:
-    """Vectors of all nodes, counted from the first one of their tree; how many stand before each tree, and in all."""
+    """Return vectors of all nodes, counted from the first one of their tree; how many stand before each tree, and in
+    all.
+    """
     counts = np.maximum.reduceat(named, leaves[:-1]).astype(np.int64) + 1
     vector = np.zeros(len(is_leaf), dtype=narrow(named).dtype)
     vector[is_leaf] = named
@@ -185,7 +186,7 @@ def _shared_vectors(named: np.ndarray, is_leaf: np.ndarray, leaves: IntArray) ->
 
 
 def _features(need: Callable[[str], np.ndarray]) -> tuple[np.ndarray, FloatArray]:
-    """Feature and threshold of each split, of the table."""
+    """Return feature and threshold of each split, of the table."""
     features, counts, table = need("table_feature"), need("table_count"), need("table_threshold")
     ends = np.cumsum(counts, dtype=np.int64)
     if (ends[-1] if len(ends) else 0) != len(table):
@@ -202,7 +203,7 @@ def _features(need: Callable[[str], np.ndarray]) -> tuple[np.ndarray, FloatArray
 
 
 def _of_all(of_splits: np.ndarray | float, of_leaves: np.ndarray | float, is_leaf: np.ndarray) -> np.ndarray:
-    """Numbers of all nodes, of those of splits and of leaves."""
+    """Return numbers of all nodes, of those of splits and of leaves."""
     given = [numbers for numbers in (of_splits, of_leaves) if isinstance(numbers, np.ndarray)]
     numbers = np.empty(len(is_leaf), dtype=np.result_type(*given))
     numbers[~is_leaf], numbers[is_leaf] = of_splits, of_leaves

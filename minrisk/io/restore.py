@@ -12,8 +12,7 @@ from minrisk._typing import FloatArray
 from minrisk.data.categories import Categories, Category, DayColumn
 from minrisk.data.kept import name_in
 from minrisk.ensemble.cost_regression import CostRegression
-from minrisk.io.header import METHODS, SAID_OF_DATA
-from minrisk.io.labels import restore_labels
+from minrisk.io.header import METHODS, SAID_OF_DATA, restore_labels
 from minrisk.io.packed_trees import read_trees
 from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
 from minrisk.model.additive import FINER, AdditiveModel
@@ -26,7 +25,7 @@ from minrisk.model.trees import PackedTrees
 
 
 def restore(contents: Contents) -> Any:
-    """The fitted estimator that a file holds.
+    """Return the fitted estimator that a file holds.
 
     Raises
     ------
@@ -56,7 +55,7 @@ def restore(contents: Contents) -> Any:
 
 
 def _restore_names(estimator: Any, header: dict[str, Any]) -> None:
-    """Names of the columns of X, where they have some."""
+    """Return names of the columns of X, where they have some."""
     given = next((names for field in COLUMN_NAMES if (names := header.get(field)) is not None), None)
     if given is None:
         return
@@ -69,7 +68,7 @@ def _restore_names(estimator: Any, header: dict[str, Any]) -> None:
 
 
 def _categories(contents: Contents) -> Categories:
-    """The columns of categories."""
+    """Return the columns of categories."""
     columns, begin = [], 0
     flat = contents["category_numbers"] if "categories" in contents.groups else np.empty(0)
     for part in contents.header.get("categories", []):
@@ -83,7 +82,7 @@ def _categories(contents: Contents) -> Categories:
 
 
 def _model(contents: Contents) -> AdditiveModel:
-    """The additive model; trees are checked before the vectors are read, for the memory."""
+    """Return the additive model; trees are checked before the vectors are read, for the memory."""
     header, n_features = contents.header, contents.sizes["features"]
     projection = Projection(*_parts(contents, "linear features")) if "linear features" in contents.groups else None
     packed: Any
@@ -117,7 +116,7 @@ def _model(contents: Contents) -> AdditiveModel:
 
 
 def _trees(contents: Contents, n_vectors: int, prefix: str = "") -> PackedTrees:
-    """The trees whose arrays have names that begin so."""
+    """Return the trees whose arrays have names that begin so."""
 
     def get(name: str) -> np.ndarray | None:
         return contents.get(prefix + name)
@@ -126,19 +125,19 @@ def _trees(contents: Contents, n_vectors: int, prefix: str = "") -> PackedTrees:
 
 
 def room_of_mantissas(n: int) -> int:
-    """Bytes of memory that so many take beside their bytes in a file."""
+    """Return bytes of memory that so many take beside their bytes in a file."""
     return 2 * n
 
 
 def _rounded_vectors(contents: Contents) -> RoundedVectors:
-    """Vectors in 16 bits an entry."""
+    """Return vectors in 16 bits an entry."""
     shape = contents.sizes["vectors"], contents.sizes["scores"]
     contents.take(room_of_mantissas(shape[0] * shape[1]))
     return RoundedVectors(contents["mantissa_bytes"].reshape(shape), contents["exponent"])
 
 
 def _cascade(contents: Contents) -> Cascade | None:
-    """What left-out rows said of decisions after some of the rounds."""
+    """Return what left-out rows said of decisions after some of the rounds."""
     if "early decisions" not in contents.groups:
         return None
     cascade = Cascade(*_parts(contents, "early decisions"))
@@ -148,7 +147,7 @@ def _cascade(contents: Contents) -> Cascade | None:
 
 
 def _decoder(contents: Contents) -> Decoder | None:
-    """What makes scores of decisions of bits."""
+    """Return what makes scores of decisions of bits."""
     if "output code" not in contents.groups:
         return None
     words = np.where(contents["code"], 1, -1).astype(np.int8)
@@ -180,7 +179,7 @@ def check_scores(model: AdditiveModel) -> None:
 
 
 def _regression(contents: Contents) -> CostRegression | None:
-    """What was learnt from costs per row; None where the costs are a matrix, or in the surrogate."""
+    """Return what was learnt from costs per row; None where the costs are a matrix, or in the surrogate."""
     if "regression of costs" not in contents.groups:
         return None
     packed = _trees(contents, contents.sizes["cost vectors"], "costs_")
@@ -197,19 +196,19 @@ def _parts(contents: Contents, group: str) -> list[np.ndarray]:
 
 
 def _largest(numbers: FloatArray) -> float:
-    """By size; 0 of none."""
+    """Return the largest number by size; 0 of none."""
     return float(max(numbers.max(initial=0.0), -numbers.min(initial=0.0)))
 
 
 def _response(packed: PackedTrees | PackedSimilarities) -> float:
-    """What a learner answers at most."""
+    """Return what a learner answers at most."""
     if isinstance(packed, PackedSimilarities) or packed.value is None:
         return 1.0
     return _largest(packed.value) + (0.0 if packed.slope is None else FAR)
 
 
 def _longest(vectors: FloatArray | RoundedVectors) -> float:
-    """The largest entry of all vectors."""
+    """Return the largest entry of all vectors."""
     if not isinstance(vectors, RoundedVectors):
         return _largest(vectors)
     return float(np.ldexp(1.0, 15 + int(vectors.exponent.max(initial=0))))

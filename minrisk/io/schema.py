@@ -18,10 +18,8 @@ import numpy as np
 
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.data.distances import FARTHEST
-from minrisk.io.arrays import Allowance, ArchiveArrays
-from minrisk.io.header import METHODS, read_header
-from minrisk.io.labels import short_repr
-from minrisk.io.planes import REALS, SIGNED, WHOLE, PlaneCoding
+from minrisk.io.arrays import REALS, SIGNED, WHOLE, Allowance, ArchiveArrays, PlaneCoding
+from minrisk.io.header import METHODS, read_header, short_repr
 from minrisk.losses import POSTERIOR
 from minrisk.model.cascade import NEVER
 from minrisk.model.rounded_vectors import EXPONENTS
@@ -87,7 +85,7 @@ Group = Mapping[str, Numbers]
 
 
 def _regression(trees: Group) -> Group:
-    """The arrays of a regression of costs, whose trees see the features only."""
+    """Return the arrays of a regression of costs, whose trees see the features only."""
     ends = {name: f"cost {part.most}" if isinstance(part.most, str) else part.most for name, part in trees.items()}
     ends["table_feature"] = "features"
     parts = {
@@ -153,7 +151,8 @@ LINKS_OF = {"softmax": "softmax", "exponential": "sigmoid2"}  # by surrogate; th
 def named_sizes(
     parts: Mapping[str, Numbers], kinds: Mapping[str, tuple[np.dtype, tuple[int, ...]]], known: Mapping[str, int]
 ) -> dict[str, int]:
-    """What each name of a size stands for: what is known, else what the first array says that has it in its shape.
+    """Return what each name of a size stands for: what is known, else what the first array says that has it in its
+    shape.
 
     Raises
     ------
@@ -180,7 +179,7 @@ def named_sizes(
 
 
 def _that_follow(sizes: Mapping[str, int]) -> dict[str, int]:
-    """Sizes that follow from others: each tree has a leaf more than splits."""
+    """Return sizes that follow from others: each tree has a leaf more than splits."""
     found = {"mantissas": sizes.get("vectors", 0) * sizes.get("scores", 0)}
     for of in ("", "cost "):
         if f"{of}splits" in sizes:
@@ -191,7 +190,7 @@ def _that_follow(sizes: Mapping[str, int]) -> dict[str, int]:
 
 
 def size_of(size: str, sizes: Mapping[str, int]) -> int:
-    """A size, or one more."""
+    """Return a size, or one more."""
     name, one_more, _ = size.partition(" + 1")
     return sizes[name] + bool(one_more)
 
@@ -283,16 +282,16 @@ class Contents(Mapping[str, np.ndarray]):
 
     @property
     def algorithm(self) -> str:
-        """Name of the estimator."""
+        """Return name of the estimator."""
         return str(self.header["algorithm"])
 
     @property
     def is_posterior(self) -> bool:
-        """Whether it is a `MinRiskClassifier` whose surrogate estimates probabilities."""
+        """Tell whether it is a `MinRiskClassifier` whose surrogate estimates probabilities."""
         return self.header["facts"].get("surrogate") in POSTERIOR
 
     def _found(self) -> tuple[set[str], dict[str, Numbers]]:
-        """The groups of arrays that the file holds, and what is asked of each array."""
+        """Return the groups of arrays that the file holds, and what is asked of each array."""
         names, groups = set(self._archive) - {"header"}, set[str]()
         parts: dict[str, Numbers] = {}
         others = {"trees", "linear features"} if "anchors" in names else {"similarities"}  # arrays of the same names
@@ -319,12 +318,14 @@ class Law(NamedTuple):
 
 
 def _either(f: Contents, *groups: str) -> bool:
-    """Whether the file holds one of these groups and no other of them."""
+    """Tell whether the file holds one of these groups and no other of them."""
     return len(f.groups.intersection(groups)) == 1
 
 
 def _scores_fit(f: Contents) -> bool:
-    """Scores are of decisions; where they estimate probabilities alone, of classes; or bits that a code is for."""
+    """Tell whether scores are of decisions; where they estimate probabilities alone, of classes; or bits that a code
+    is for.
+    """
     K, D, S = (f.sizes[name] for name in ("classes", "decisions", "scores"))
     if f.algorithm == "MCBoostClassifier" and f.header["parameters"].get("loss") == "mc":
         return S == K and (D >= K or _by_probabilities(f))
@@ -334,12 +335,12 @@ def _scores_fit(f: Contents) -> bool:
 
 
 def _by_probabilities(f: Contents) -> bool:
-    """Whether MCBoost decides by Bayes' rule."""
+    """Tell whether MCBoost decides by Bayes' rule."""
     return bool(f.header["parameters"].get("decision") == "bayes")
 
 
 def _link_fits(f: Contents) -> bool:
-    """Probabilities are of classes, by a link that the algorithm has."""
+    """Tell whether probabilities are of classes, by a link that the algorithm has."""
     link, by_class = f.header["link"], f.sizes["scores"] == f.sizes["classes"]
     if f.algorithm == "MinRiskClassifier":
         return bool(link == LINKS_OF.get(f.header["facts"]["surrogate"]))
@@ -347,7 +348,7 @@ def _link_fits(f: Contents) -> bool:
 
 
 def _categories_fit(f: Contents) -> bool:
-    """Columns of categories are among the features, each once, and their tables fill the array."""
+    """Tell whether columns of categories are among the features, each once, and their tables fill the array."""
     columns = f.header.get("categories", [])
     places = [column["position"] for column in columns]
     numbers = sum((len(column["values"]["values"]) + 1) * column["added"] for column in columns)
@@ -356,7 +357,7 @@ def _categories_fit(f: Contents) -> bool:
 
 
 def _dates_fit(f: Contents) -> bool:
-    """Columns of dates are among the features, each once, and none is one of categories."""
+    """Tell whether columns of dates are among the features, each once, and none is one of categories."""
     places = [column["position"] for column in f.header.get("dates", [])]
     others = {column["position"] for column in f.header.get("categories", [])}
     ascending = all(one < other for one, other in pairwise(places))
@@ -364,18 +365,18 @@ def _dates_fit(f: Contents) -> bool:
 
 
 def n_columns(header: Mapping[str, Any]) -> int:
-    """Columns of X: the features, less those that categories add."""
+    """Return columns of X: the features, less those that categories add."""
     return int(header["n_features"] - sum(column["added"] for column in header.get("categories", [])))
 
 
 def _names_fit(f: Contents) -> bool:
-    """Columns of X have no names, or one each in one place of the header."""
+    """Tell whether columns of X have no names, or one each in one place of the header."""
     given = [names for field in COLUMN_NAMES if (names := f.header.get(field)) is not None]
     return not given or [len(names) for names in given] == [n_columns(f.header)]
 
 
 def _selection_fits(f: Contents) -> bool:
-    """A `MinRiskClassifier` is made of candidates that it reports."""
+    """Tell whether a `MinRiskClassifier` is made of candidates that it reports."""
     facts = f.header["facts"]
     kept = [line for line in facts.get("selection", []) if line["surrogate"] == facts["surrogate"] and line["share"]]
     return bool(kept) or f.algorithm != "MinRiskClassifier"

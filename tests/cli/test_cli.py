@@ -16,9 +16,9 @@ import pytest
 
 import minrisk
 from minrisk import cli
-from minrisk.cli import layout, report
+from minrisk.cli import printing
 from minrisk.cli.fit import fit
-from minrisk.cli.methods import ESTIMATORS, MethodOption
+from minrisk.cli.options import ESTIMATORS, MethodOption
 from minrisk.costs import CostMatrix
 from minrisk.metrics import best_constant_cost, expected_cost
 from tests.helpers.command_line import invoke, refused, run
@@ -785,8 +785,8 @@ def test_show_of_the_flagship(folder):
             row["variant"],
             share,
             str(row["n_rounds"]),
-            layout.number(row["temperature"]),
-            layout.number(row["risk"]),
+            printing.number(row["temperature"]),
+            printing.number(row["risk"]),
         )
         assert re.search(" +".join(map(re.escape, cells)), text), cells
     assert ("without a share" in text) == any(row["share"] == 0 for row in model.selection_)
@@ -835,7 +835,7 @@ def test_candidates_in_a_table(monkeypatch, capsys, columns):
         selected("exponential", "plain", 1.0, None),
     ]
     facts = {"selection": rows, "surrogate": "softmax", "rounds": 30, "temperature": 1.5}
-    report._print_selection(layout.new_console(), facts)
+    printing._print_selection(printing.new_console(), facts)
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines[2] == "surrogate candidate share rounds temperature mean cost"
     assert lines[4:9] == [
@@ -1117,7 +1117,7 @@ def test_bad_input_is_one_line(bad, case):
 
 
 def test_an_unwritable_output_is_told_before_any_work(folder, monkeypatch):
-    monkeypatch.setattr("minrisk.io.tables.open_table", lambda *args, **more: pytest.fail("the data were read"))
+    monkeypatch.setattr("minrisk.tables.files.open_table", lambda *args, **more: pytest.fail("the data were read"))
     assert "cannot be written" in refused(*(arg.replace("{}", str(folder)) for arg in fit_with(out="gone/m")))
 
 
@@ -1176,7 +1176,7 @@ def test_the_model_is_kept_when_the_summary_fails(folder, tmp_path, monkeypatch)
     def broken(facts, **how):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(report, "print_fit", broken)
+    monkeypatch.setattr(printing, "print_fit", broken)
     out = tmp_path / "m.minrisk"
     result = invoke("fit", folder / "plain.csv", "--target", "grade", "--n-estimators", 2, "--out", out)
     assert result.exit_code == 0 and "Input/output error" in result.stderr and result.stderr.count("\n") == 1
@@ -1197,7 +1197,7 @@ def test_interruptions(folder, tmp_path, monkeypatch, error, code, words, method
     assert result.exit_code == code and result.stderr.strip().startswith(words) and not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", ["click", "rich", "pandas"])
+@pytest.mark.parametrize("name", ["click", "rich", "pandas", "pyarrow"])
 def test_missing_extras_are_one_line(monkeypatch, capsys, name):
     monkeypatch.setattr(cli, "find_spec", lambda module: None if module == name else object())
     with pytest.raises(SystemExit) as caught:
@@ -1208,7 +1208,7 @@ def test_missing_extras_are_one_line(monkeypatch, capsys, name):
 
 
 def test_numbers_and_courses_are_readable():
-    assert [layout.number(x) for x in (0, 0.25, 1234.56, 12345.6, -1e-7, 1e12)] == [
+    assert [printing.number(x) for x in (0, 0.25, 1234.56, 12345.6, -1e-7, 1e12)] == [
         "0",
         "0.25",
         "1235",
@@ -1216,7 +1216,7 @@ def test_numbers_and_courses_are_readable():
         "-1e-07",
         "1e+12",
     ]
-    assert layout.spark([3.0, 2.0, 1.0]) == "█▅▁" and layout.spark([1.0]) == "▁"
+    assert printing.spark([3.0, 2.0, 1.0]) == "█▅▁" and printing.spark([1.0]) == "▁"
 
 
 # -- real processes ------------------------------------------------------------------------------------------------

@@ -11,10 +11,10 @@ import pytest
 
 import minrisk
 from minrisk.cli.common import features_for
-from minrisk.cli.fit import training_data
-from minrisk.cli.given import Roles
-from minrisk.io.dialect import Dialect
-from minrisk.io.values import TableError, as_dates, take_features
+from minrisk.cli.training import Roles, training_data
+from minrisk.tables.columns import as_dates, take_features
+from minrisk.tables.source import TableError
+from minrisk.tables.text import Dialect
 from tests.helpers.command_line import invoke, refused, run
 
 N = 120

@@ -23,8 +23,8 @@ import minrisk
 from minrisk.cli import streams as streams_of_app
 from minrisk.cli.app import app
 from minrisk.cli.costs import read_costs
-from minrisk.io.dialect import Dialect
-from minrisk.io.tables import Table
+from minrisk.tables.files import Table
+from minrisk.tables.text import Dialect
 from tests.helpers.command_line import invoke, refused
 from tests.helpers.common import slow_after
 
@@ -966,7 +966,7 @@ def test_evaluate_names_the_costs_it_judges_by(folder, tmp_path):
     ],
 )
 def test_regret_in_words(risk, best, words):
-    from minrisk.cli.report import _regret_in_words
+    from minrisk.cli.printing import _regret_in_words
 
     assert words in _regret_in_words(risk - best, best)
 

@@ -35,7 +35,7 @@ def many(monkeypatch):
     """Fits take the way of many rows; tasks read one row group each."""
     as_many_rows(monkeypatch)
     monkeypatch.setattr("minrisk.estimator.elsewhere.FEW_ROWS", 0)
-    monkeypatch.setattr("minrisk.cli.cluster.PARTITION_VALUES", 1)
+    monkeypatch.setattr("minrisk.cli.training.PARTITION_VALUES", 1)
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_files_that_are_none_of_it(folder, tmp_path):
 
 
 def test_an_address_that_nobody_answers(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("minrisk.cli.cluster.ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("minrisk.cli.training.ANSWER_SECONDS", 0.5)
     start = time.monotonic()
     for address in ("tcp://127.0.0.1:1", "local"):
         told = refused("fit", folder, "--scheduler", address, *FIT, tmp_path / "m")

@@ -10,9 +10,8 @@ from minrisk.boosting.loop import Recipe
 from minrisk.costs.units import AvoidableCosts
 from minrisk.data.binning import fit_binner
 from minrisk.ensemble import training
-from minrisk.io.arrays import made
+from minrisk.io.arrays import BLOCK, Planes, made
 from minrisk.io.packed_trees import read_trees, stored
-from minrisk.io.planes import BLOCK, Planes
 from minrisk.io.schema import GROUPS, check_range, check_shape, named_sizes
 from minrisk.learners.greedy_tree import GreedyTrees
 from minrisk.losses.coupled import CoupledLoss

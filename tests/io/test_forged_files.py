@@ -21,10 +21,9 @@ import pytest
 
 import minrisk
 from minrisk.inspection import RiskCurveDisplay
-from minrisk.io.header import MOST_FEATURES, depth
-from minrisk.io.labels import MOST_LETTERS
+from minrisk.io.arrays import REALS, WHOLE
+from minrisk.io.header import MOST_FEATURES, MOST_LETTERS, depth
 from minrisk.io.model_file import ModelFileError
-from minrisk.io.planes import REALS, WHOLE
 from minrisk.io.schema import COURSE, GROUPS, MOST_LINEAR, Numbers
 from minrisk.model.additive import pack
 from tests.helpers import forging

@@ -9,8 +9,8 @@ import pytest
 
 import minrisk
 from minrisk.io import arrays as io_arrays
+from minrisk.io.arrays import REALS, SIGNED, WHOLE
 from minrisk.io.packed_trees import read_trees, stored
-from minrisk.io.planes import REALS, SIGNED, WHOLE
 from minrisk.model.additive import AdditiveModel, pack
 from minrisk.model.rounded_vectors import LARGEST, RoundedVectors, shortened
 from minrisk.model.trees import PackedTrees, Tree, by_levels, chunks, is_by_levels

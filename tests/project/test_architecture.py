@@ -28,6 +28,7 @@ ORDER = (  # a package, or a module at the top, imports from those before it onl
     "algorithms",
     "compaction",
     "io",
+    "tables",
     "export",
     "inspection",
     "comparison",

@@ -154,8 +154,8 @@ def test_nothing_in_a_table_is_executed(folder):
     code = """
 import json, warnings
 warnings.simplefilter("ignore")
-from minrisk.io.svmlight import is_svmlight
-from minrisk.io.tables import open_table
+from minrisk.tables.svmlight import is_svmlight
+from minrisk.tables.files import open_table
 from minrisk.cli.app import app
 from click.testing import CliRunner
 for watching in (False, "running"):  # the second time all is imported and compiled

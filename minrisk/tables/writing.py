@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from minrisk._utils.text import printable
 from minrisk.io.atomic import STREAM, write_beside
-from minrisk.io.tables import kind_of, parquet_module
+from minrisk.tables.files import kind_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,8 @@ SIGNED_NUMBER = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?")
 
 
 def safe_texts(frame: pd.DataFrame) -> pd.DataFrame:
-    """A frame whose texts, names of columns included, no spreadsheet takes for formulas, by an apostrophe in front.
+    """Return a frame whose texts, names of columns included, no spreadsheet takes for formulas, by an apostrophe in
+    front.
 
     Texts that are numbers stay as they are.
 
@@ -57,7 +58,9 @@ def safe_texts(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def as_csv(frame: pd.DataFrame, quoted: bool = False) -> dict[str, Any]:
-    """How a frame is to be written by `DataFrame.to_csv`: all texts in quotation marks, or where they need them."""
+    """Return how a frame is to be written by `DataFrame.to_csv`: all texts in quotation marks, or where they need
+    them.
+    """
     texts = (name for name, column in frame.items() if column.dtype.kind not in "biufmM")
     cells = (cell for name in texts for cell in (name, *frame[name].astype(object)))
     quoted = quoted or any(isinstance(cell, str) and "\r" in cell for cell in cells)  # which pandas forgets
@@ -65,7 +68,7 @@ def as_csv(frame: pd.DataFrame, quoted: bool = False) -> dict[str, Any]:
 
 
 def csv_parts(frame: pd.DataFrame, quoted: bool = False) -> Iterator[str]:
-    r"""A frame as CSV, some rows after others, below the names of its columns.
+    r"""Yield a frame as CSV, some rows after others, below the names of its columns.
 
     Examples
     --------
@@ -104,7 +107,6 @@ def write_table(frame: pd.DataFrame, path: str | Path, quoted: bool = False) -> 
         return
     with write_beside(path) as beside:
         if kind == "parquet":
-            parquet_module()
             mixed = {name: str for name, column in frame.items() if column.dtype == object and _is_mixed(column)}
             frame.astype(mixed).to_parquet(beside, index=False)
         else:
@@ -114,18 +116,20 @@ def write_table(frame: pd.DataFrame, path: str | Path, quoted: bool = False) -> 
 
 
 def _write_csv(frame: pd.DataFrame, file: IO[bytes] | gzip.GzipFile, quoted: bool, on_terminal: bool) -> None:
-    """As it is, but on a terminal, which would obey what some texts hold."""
+    """Write a frame as it is, but on a terminal, which would obey what some texts hold."""
     for text in csv_parts(frame, quoted):
         file.write((printable(text, keep="\n") if on_terminal else text).encode())
 
 
 def _packing(file: IO[bytes]) -> gzip.GzipFile:
-    """To write a file through: neither the time nor its temporary name is kept, so equal tables are equal files."""
+    """Return what to write a gzipped file through: neither the time nor its temporary name is kept, so equal tables
+    are equal files.
+    """
     return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
 
 
 def _is_mixed(column: pd.Series[Any]) -> bool:
-    """Whether cells are of several types, which a column of a Parquet file cannot be."""
+    """Tell whether cells are of several types, which a column of a Parquet file cannot be."""
     import pyarrow
 
     try:

@@ -16,9 +16,7 @@ import numpy as np
 
 from minrisk._utils.text import short
 from minrisk.data.frames import EXACT_BELOW
-from minrisk.io import room
-from minrisk.io.tables import read_bytes
-from minrisk.io.values import TableError, shown
+from minrisk.tables.source import TableError, read_all, read_bytes, shown
 
 if TYPE_CHECKING:
     from minrisk._typing import Labels
@@ -45,7 +43,7 @@ class SvmlightRows(NamedTuple):
     first_feature: int
 
     def classes(self, path: str | Path) -> Labels:
-        """The labels as whole numbers, (n,).
+        """Return the labels as whole numbers, (n,).
 
         Raises
         ------
@@ -63,7 +61,7 @@ class SvmlightRows(NamedTuple):
 
 
 def is_svmlight(path: str | Path) -> bool:
-    """Whether a file is one of these, by its name.
+    """Tell whether a file is one of these, by its name.
 
     Examples
     --------
@@ -131,14 +129,14 @@ def read_svmlight(path: str | Path, n_features: int | None = None, first_feature
 
 
 def _text(path: Path) -> bytes:
-    """What the file holds, unpacked."""
+    """Return what the file holds, unpacked."""
     if path.is_dir():
         raise TableError(f"{path} must be a file, but is a folder: give a file of svmlight's format.")
     if not path.exists():
         raise TableError(f"there is no file {path}: correct the path.")
     try:
         data = read_bytes(path)
-        return room.read(path, bz2.BZ2File(io.BytesIO(data))) if path.name.lower().endswith(".bz2") else data
+        return read_all(path, bz2.BZ2File(io.BytesIO(data))) if path.name.lower().endswith(".bz2") else data
     except PermissionError:
         raise TableError(f"{shown(path)} cannot be read: you have no permission to.") from None
     except (gzip.BadGzipFile, zlib.error, EOFError, OSError):
@@ -147,7 +145,7 @@ def _text(path: Path) -> bytes:
 
 
 def _complaint(path: Path, text: bytes, error: Exception) -> str:
-    """What is wrong with the first line that cannot be read."""
+    """Say what is wrong with the first line that cannot be read."""
     for number, line in enumerate(text.splitlines(), 1):
         wrong = _wrong(line.partition(b"#")[0].split())
         if wrong is not None:
@@ -156,7 +154,7 @@ def _complaint(path: Path, text: bytes, error: Exception) -> str:
 
 
 def _wrong(cells: list[bytes]) -> str | None:
-    """What is wrong with the cells of a line."""
+    """Say what is wrong with the cells of a line."""
     if cells and not _is_number(cells[0]):
         return f"begins with {_quoted(cells[0])}, which is no label that is a number"
     before = -1

@@ -19,7 +19,7 @@ from minrisk.costs.labels import match_truth, written_truths
 from minrisk.data.frames import EXACT_BELOW, of_cells
 from minrisk.data.label_cells import check_labels
 from minrisk.data.marks import COMMA_NUMBER
-from minrisk.io.atomic import STREAM
+from minrisk.tables.source import TableError, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
 __all__ = [
     "MANY",
     "NAMELESS",
-    "TableError",
     "as_dates",
     "as_frame",
     "as_known",
     "as_numbers",
+    "as_texts",
     "columns_of_words",
+    "concatenated",
     "distinct",
     "is_nested",
     "is_other_kind",
     "matched",
     "nearly_numbers",
     "row_numbers",
-    "shown",
     "take_features",
     "take_groups",
     "take_labels",
@@ -83,17 +83,8 @@ TEXTS_OF_NUMBERS = (  # what a text is that is nearly a number, and what to do a
 )
 
 
-class TableError(ValueError):
-    """A table that cannot be read, or does not hold what was asked of it."""
-
-
-def shown(path: str | Path) -> str:
-    """Name of a file in messages."""
-    return "standard input" if str(path) == STREAM else str(path)
-
-
 def written(value: Any) -> str:
-    """How a value is written; a whole float without a fraction, as far as that is exact.
+    """Return how a value is written; a whole float without a fraction, as far as that is exact.
 
     Examples
     --------
@@ -105,7 +96,7 @@ def written(value: Any) -> str:
 
 
 def matched(wanted: Iterable[Any], known: Sequence[Any]) -> list[int]:
-    """Position among known values of each of some cells, -1 where there is none.
+    """Return position among known values of each of some cells, -1 where there is none.
 
     A cell is the value that is written the same; else the one that differs from it by blanks around it; else the
     same whole number, "103" and "103.0", or truth value, "TRUE" and True. "01" is not "1". A decimal comma is as good
@@ -146,13 +137,13 @@ def matched(wanted: Iterable[Any], known: Sequence[Any]) -> list[int]:
 
 
 def with_point(text: str) -> str:
-    """A number with a decimal comma as it is written with a point; other texts without blanks around them."""
+    """Return a number with a decimal comma as it is written with a point; other texts without blanks around them."""
     text = text.strip()
     return text.replace(",", ".") if COMMA_NUMBER.fullmatch(text) else text
 
 
 def _unique(pairs: Iterable[tuple[Any, int]]) -> dict[Any, int]:
-    """The positions of what occurs once."""
+    """Return the positions of what occurs once."""
     found: dict[Any, int] = {}
     twice = set()
     for key, i in pairs:
@@ -163,7 +154,7 @@ def _unique(pairs: Iterable[tuple[Any, int]]) -> dict[Any, int]:
 
 
 def _float(number: int | str) -> float:
-    """A number as a float; one that is too large for that is NaN, which equals no other."""
+    """Return a number as a float; one that is too large for that is NaN, which equals no other."""
     try:
         found = float(number)
     except OverflowError:
@@ -172,14 +163,14 @@ def _float(number: int | str) -> float:
 
 
 def as_frame(columns: Mapping[Any, Any]) -> pd.DataFrame:
-    """Columns as a frame that holds these very arrays; pandas would copy them all into one."""
+    """Return columns as a frame that holds these very arrays; pandas would copy them all into one."""
     import pandas as pd
 
     return pd.DataFrame(dict(enumerate(columns.values())), copy=False).set_axis(list(columns), axis=1)
 
 
 def distinct(column: pd.Series[Any]) -> tuple[np.ndarray, pd.Series[Any]]:
-    """The number of each cell's value, -1 where it is missing, (n,), and the values in the order of appearance.
+    """Return the number of each cell's value, -1 where it is missing, (n,), and the values in the order of appearance.
 
     Examples
     --------
@@ -201,7 +192,7 @@ def distinct(column: pd.Series[Any]) -> tuple[np.ndarray, pd.Series[Any]]:
 
 
 def columns_of_words(frame: pd.DataFrame) -> list[str]:
-    """Names of columns of a text table of which more than half of the cells are no numbers.
+    """Return names of columns of a text table of which more than half of the cells are no numbers.
 
     Examples
     --------
@@ -213,13 +204,13 @@ def columns_of_words(frame: pd.DataFrame) -> list[str]:
 
 
 def row_numbers(frame: pd.DataFrame) -> list[str]:
-    """The column of row names or numbers that pandas and R write into text tables, if there is one."""
+    """Return the column of row names or numbers that pandas and R write into text tables, if there is one."""
     named = [str(name) for name in frame.columns if name in NAMELESS and len(frame) > 1]
     return [name for name in named if frame[name].notna().all() and frame[name].is_unique][:1]
 
 
 def nearly_numbers(column: pd.Series[Any]) -> tuple[str, str, str] | None:
-    """What the texts of a column are that are nearly numbers, an example, and what to do; None for words."""
+    """Return what the texts of a column are that are nearly numbers, an example, and what to do; None for words."""
     words = distinct(column)[1]
     words = words[texts_in(words)].astype(str).str.strip().drop_duplicates()
     for what, pattern, advice in TEXTS_OF_NUMBERS:
@@ -266,7 +257,7 @@ def take_features(frame: pd.DataFrame, path: str | Path, categories: Collection[
 
 
 def is_other_kind(column: pd.Series[Any], known: Sequence[Any]) -> bool:
-    """Whether a column holds texts where a model knows numbers, or the other way round."""
+    """Tell whether a column holds texts where a model knows numbers, or the other way round."""
     if is_nested(column):
         return False
     found = {isinstance(value, str) for value in distinct(column)[1]}
@@ -274,7 +265,9 @@ def is_other_kind(column: pd.Series[Any], known: Sequence[Any]) -> bool:
 
 
 def as_known(column: pd.Series[Any], known: Sequence[Any]) -> tuple[pd.Series[Any], list[str], int]:
-    """A column of categories with the values a model knows, missing where it knows none; those, and their rows."""
+    """Return a column of categories with the values a model knows, missing where it knows none; those, and their
+    rows.
+    """
     import pandas as pd
 
     codes, values = distinct(column)
@@ -287,7 +280,7 @@ def as_known(column: pd.Series[Any], known: Sequence[Any]) -> tuple[pd.Series[An
 
 
 def _named(column: pd.Series[Any]) -> Any:
-    """Categories by their text; a number that went through floats in some rows by that of the others."""
+    """Return categories by their text; a number that went through floats in some rows by that of the others."""
     import pandas as pd
 
     codes, values = distinct(column)
@@ -301,7 +294,7 @@ def _named(column: pd.Series[Any]) -> Any:
 
 
 def take_weights(column: pd.Series[Any], path: str | Path) -> np.ndarray:
-    """Weights of the rows, (n,).
+    """Return weights of the rows, (n,).
 
     Raises
     ------
@@ -314,11 +307,8 @@ def take_weights(column: pd.Series[Any], path: str | Path) -> np.ndarray:
     >>> take_weights(pd.Series([1, 2, 0], name="n"), "cars.csv")
     array([1., 2., 0.])
     """
-    import pandas as pd
-
     where = f"column {str(column.name)!r} of {shown(path)} must hold the weight of each row"
-    kinds = pd.api.types
-    if is_nested(column) or kinds.is_datetime64_any_dtype(column) or kinds.is_timedelta64_dtype(column):
+    if is_nested(column) or column.dtype.kind in "mM":
         raise TableError(f"{where}, but holds no numbers: name another by --weight.")
     texts = np.flatnonzero(texts_in(column))
     if len(texts):
@@ -326,12 +316,7 @@ def take_weights(column: pd.Series[Any], path: str | Path) -> np.ndarray:
             f"{where}, but holds text ({short(str(column.iloc[texts[0]]))!r} in row {texts[0] + 1}): correct it, or "
             "name another column by --weight."
         )
-    absent = np.flatnonzero(column.isna())
-    if len(absent):
-        raise TableError(
-            f"{where}, but {len(absent)} of {len(column)} are missing (the first in row {absent[0] + 1}): fill in or "
-            "remove these rows."
-        )
+    _refuse_missing(column.isna(), where)
     weight = as_floats(column)
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
     if len(bad):
@@ -343,8 +328,18 @@ def take_weights(column: pd.Series[Any], path: str | Path) -> np.ndarray:
     return weight
 
 
+def _refuse_missing(gone: Any, where: str) -> None:
+    """Refuse a column of which some cells are missing."""
+    absent = np.flatnonzero(gone)
+    if len(absent):
+        raise TableError(
+            f"{where}, but {len(absent)} of {len(gone)} are missing (the first in row {absent[0] + 1}): fill in or "
+            "remove these rows."
+        )
+
+
 def take_groups(column: pd.Series[Any], path: str | Path) -> np.ndarray:
-    """The number of each row's group, (n,), in the order of appearance.
+    """Return the number of each row's group, (n,), in the order of appearance.
 
     Raises
     ------
@@ -363,17 +358,12 @@ def take_groups(column: pd.Series[Any], path: str | Path) -> np.ndarray:
     codes, values = distinct(column)
     codes = np.asarray(codes, dtype=np.int64)
     blank = np.append(np.array([str(value).strip() == "" for value in values], dtype=bool), True)
-    absent = np.flatnonzero(blank[codes])
-    if len(absent):
-        raise TableError(
-            f"{where}, but {len(absent)} of {len(column)} are missing (the first in row {absent[0] + 1}): fill in or "
-            "remove these rows."
-        )
+    _refuse_missing(blank[codes], where)
     return codes
 
 
 def as_numbers(column: pd.Series[Any]) -> tuple[pd.Series[Any], int, str]:
-    """A column whose cells that are no numbers are missing, how many these are, and the first of them.
+    """Return a column whose cells that are no numbers are missing, how many these are, and the first of them.
 
     Examples
     --------
@@ -393,7 +383,7 @@ def as_numbers(column: pd.Series[Any]) -> tuple[pd.Series[Any], int, str]:
 
 
 def as_dates(column: pd.Series[Any]) -> pd.Series[Any] | None:
-    """A column of text as dates, if all cells are dates or times of ISO 8601; those with a zone in UTC.
+    """Return a column of text as dates, if all cells are dates or times of ISO 8601; those with a zone in UTC.
 
     Examples
     --------
@@ -426,7 +416,7 @@ def as_dates(column: pd.Series[Any]) -> pd.Series[Any] | None:
 
 
 def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = False) -> Labels:
-    """Class labels of a column, (n,): as `fit` takes them, but that blank texts are missing.
+    """Return class labels of a column, (n,): as `fit` takes them, but that blank texts are missing.
 
     Parameters
     ----------
@@ -457,12 +447,7 @@ def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = Fal
     if column.dtype.kind not in "biufmM":
         codes, values = distinct(column)
         gone |= np.append(np.array([str(value).strip() == "" for value in values], dtype=bool), False)[codes]
-    absent = np.flatnonzero(gone)
-    if len(absent):
-        raise TableError(
-            f"{where} must hold a label in every row, but {len(absent)} of {len(column)} are "
-            f"missing (the first in row {absent[0] + 1}): fill in or remove these rows."
-        )
+    _refuse_missing(gone, f"{where} must hold a label in every row")
     if as_written:
         return _written_labels(column, where)
     cells: Any = column
@@ -475,7 +460,7 @@ def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = Fal
 
 
 def _written_labels(column: pd.Series[Any], where: str) -> Labels:
-    """Labels from cells of text."""
+    """Return labels from cells of text."""
     codes, values = distinct(column)
     if all(INTEGER.fullmatch(label) and len(label) < 19 for label in values):
         return np.asarray(np.array(values, dtype=np.int64)[codes])
@@ -498,7 +483,7 @@ def _refuse_fractions(broken: np.ndarray, values: np.ndarray, where: str) -> Non
 
 
 def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> Any:
-    """One feature of a text table that holds no categories."""
+    """Return one feature of a text table that holds no categories."""
     if column.dtype.kind in "biumM":
         return column
     where = f"column {name!r} of {shown(path)}"
@@ -521,13 +506,13 @@ def _numbers(column: pd.Series[Any], name: str, path: str | Path) -> Any:
 
 
 def is_nested(column: pd.Series[Any]) -> bool:
-    """Whether cells are no single values, as those of a Parquet file may be."""
+    """Tell whether cells are no single values, as those of a Parquet file may be."""
     first = column.first_valid_index() if column.dtype == object else None
     return first is not None and isinstance(column[first], (list, tuple, dict, np.ndarray, bytes))
 
 
 def as_floats(column: pd.Series[Any]) -> np.ndarray:
-    """Cells that are numbers, or texts of numbers, (n,)."""
+    """Return cells that are numbers, or texts of numbers, (n,)."""
     import pandas as pd
 
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -537,20 +522,10 @@ def as_floats(column: pd.Series[Any]) -> np.ndarray:
 
 
 def texts_in(column: pd.Series[Any]) -> np.ndarray:
-    """Which cells are text that is no number, (n,)."""
+    """Return which cells are text that is no number, (n,)."""
     import pandas as pd
 
-    kinds = pd.api.types
-    if any(
-        of(column)
-        for of in (
-            kinds.is_numeric_dtype,
-            kinds.is_bool_dtype,
-            kinds.is_datetime64_any_dtype,
-            kinds.is_timedelta64_dtype,
-            is_nested,
-        )
-    ):
+    if column.dtype.kind in "biufcmM" or is_nested(column):
         return np.zeros(len(column), dtype=bool)
     if isinstance(column.dtype, pd.CategoricalDtype):
         codes, values = distinct(column)
@@ -558,3 +533,30 @@ def texts_in(column: pd.Series[Any]) -> np.ndarray:
     cells = column.astype(object)
     numbers = pd.to_numeric(cells, errors="coerce")
     return np.asarray(numbers.isna() & column.notna())
+
+
+def as_texts(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Return texts as numbers of the distinct ones, in the order of appearance."""
+    import pandas as pd
+
+    codes, values = pd.factorize(cells)
+    return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(values)))
+
+
+def concatenated(parts: Sequence[pd.Series[Any]]) -> pd.Series[Any]:
+    """Return columns one after another: texts as numbers of the distinct ones, where all are given so."""
+    import pandas as pd
+
+    if len(parts) == 1:
+        return parts[0].reset_index(drop=True)
+    alike = len({part.dtype for part in parts}) == 1  # also categories in an order
+    if alike or not all(isinstance(part.dtype, pd.CategoricalDtype) for part in parts):
+        return pd.concat(parts, ignore_index=True)
+    dtypes = {part.cat.categories.dtype for part in parts if len(part.cat.categories)}
+    if len(dtypes) > 1:
+        return pd.concat([part.astype(object) for part in parts], ignore_index=True)
+    filled = next((part.cat.categories.dtype for part in parts if len(part.cat.categories)), None)
+    if filled is not None:
+        none = pd.Index([], dtype=filled)
+        parts = [part if len(part.cat.categories) else part.cat.set_categories(none) for part in parts]
+    return pd.Series(pd.api.types.union_categoricals(parts, ignore_order=True))

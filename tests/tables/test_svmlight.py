@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 import minrisk
-from minrisk.io.svmlight import is_svmlight, read_svmlight
+from minrisk.tables.svmlight import is_svmlight, read_svmlight
 from tests.helpers import command_line
 from tests.helpers.command_line import invoke, run
 

@@ -12,10 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from minrisk.cli.app import app
-from minrisk.io.dialect import Dialect
-from minrisk.io.tables import kind_of, open_table
-from minrisk.io.values import TableError, matched, take_features, take_labels
-from minrisk.io.writing import write_table
+from minrisk.tables.columns import matched, take_features, take_labels
+from minrisk.tables.files import kind_of, open_table
+from minrisk.tables.source import TableError
+from minrisk.tables.text import Dialect
+from minrisk.tables.writing import write_table
 
 
 @pytest.fixture

@@ -1,12 +1,15 @@
 """How text tables are written: found out where it is plain, stated where it is not."""
 
+import io
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from minrisk.io.dialect import Dialect, DialectError, read_text
-from minrisk.io.tables import open_table
-from minrisk.io.values import TableError, matched, nearly_numbers, row_numbers, take_features, take_labels
+from minrisk.tables.columns import matched, nearly_numbers, row_numbers, take_features, take_labels
+from minrisk.tables.files import open_table
+from minrisk.tables.source import TableError
+from minrisk.tables.text import Dialect, TextError, read_text
 
 ROWS = [
     ["größe", "preis", "farbe", "note"],
@@ -14,6 +17,10 @@ ROWS = [
     ["-2,25", "4", "blau; hell", "1"],
     ["", "1234567", 'ein "Zoll"', "007"],
 ]
+
+
+def text_of(data, stated=None):
+    return read_text(lambda: io.BytesIO(data), stated or Dialect(), lambda text: "".join(text.blocks))[0]
 
 
 def written(delimiter, encoding, newline="\r\n", end="", first=""):
@@ -33,14 +40,14 @@ def test_tables_of_any_country_are_the_same(tmp_path, delimiter, encoding, newli
     path = tmp_path / "t.csv"
     path.write_bytes(written(delimiter, encoding, newline, delimiter if end else ""))
     table = open_table(path)
-    frame = table.frame(labels="note")
+    cells, frame = table.cells(["größe", "note"]), table.frame(labels="note")
     assert table.names == ROWS[0]
     np.testing.assert_array_equal(
         take_features(frame[["größe", "preis"]], path), [[1.5, 3], [-2.25, 4], [np.nan, 1234567]]
     )
     assert take_labels(frame["note"], path, as_written=True).tolist() == ["01", "1", "007"]
     assert frame["farbe"].tolist() == ["rot", "blau; hell", 'ein "Zoll"']
-    assert table.cells(["größe", "note"]).to_numpy().tolist() == [["1,5", "01"], ["-2,25", "1"], ["", "007"]]
+    assert cells.to_numpy().tolist() == [["1,5", "01"], ["-2,25", "1"], ["", "007"]]
     told = " ".join(table.found)
     assert "separated by" in told and "decimal commas" in told
     assert ("encoding" in told) == (encoding not in ("utf-8", "utf-8-sig"))
@@ -81,13 +88,13 @@ def test_a_usual_table_has_nothing_to_tell(tmp_path):
     ],
 )
 def test_what_separates_cells(text, delimiter):
-    assert read_text(text.encode()).delimiter == delimiter
+    assert text_of(text.encode()).delimiter == delimiter
 
 
 def test_sep_is_no_row():
-    assert read_text(b"sep=;\r\na;b\r\n1;2\r\n").head == [["a", "b"], ["1", "2"]]
-    assert read_text("sep=é\na,b\n1,2\n".encode()).delimiter == ","  # pandas separates cells by ASCII only
-    assert read_text(b"sep=;\na,b\n1,2\n", Dialect(delimiter=",")).head == [["a", "b"], ["1", "2"]]
+    assert text_of(b"sep=;\r\na;b\r\n1;2\r\n").head == [["a", "b"], ["1", "2"]]
+    assert text_of("sep=é\na,b\n1,2\n".encode()).delimiter == ","  # pandas separates cells by ASCII only
+    assert text_of(b"sep=;\na,b\n1,2\n", Dialect(delimiter=",")).head == [["a", "b"], ["1", "2"]]
 
 
 @pytest.mark.parametrize(
@@ -145,12 +152,12 @@ def test_labels_and_categories_keep_their_commas(tmp_path):
     ],
 )
 def test_what_is_no_text(content, stated, message):
-    with pytest.raises(DialectError, match=message):
-        read_text(content, stated)
+    with pytest.raises(TextError, match=message):
+        text_of(content, stated)
 
 
 def test_bytes_of_no_code_page_are_read_all_the_same():
-    assert read_text(b"a,b\n\x81,1\n").encoding == "latin-1"
+    assert text_of(b"a,b\n\x81,1\n").encoding == "latin-1"
 
 
 def test_empty_columns_without_a_name_are_none(tmp_path):

@@ -13,21 +13,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from minrisk.io import room
-from minrisk.io.tables import open_table, read_bytes
-from minrisk.io.values import TableError
+from minrisk.tables import source
+from minrisk.tables.files import open_table
+from minrisk.tables.source import TableError, read_bytes
 
 MEGABYTE = 1 << 20
 
 
 @pytest.fixture
 def little_room(monkeypatch):
-    monkeypatch.setattr(room, "free", lambda: 64 * MEGABYTE)
+    monkeypatch.setattr(source, "free_memory", lambda: 64 * MEGABYTE)
 
 
 def test_what_is_free_is_known():
     page, pages = resource.getpagesize(), 1 << 16
-    assert page * pages < room.free() < 1 << 50
+    assert page * pages < source.free_memory() < 1 << 50
 
 
 def test_zeros_that_pack_well(tmp_path, little_room):
@@ -59,7 +59,7 @@ def test_rows_that_parquet_counts(tmp_path):
             writer.write_table(group)
     assert path.stat().st_size < MEGABYTE
     limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))\n"
-    code = "from minrisk.io import room; room.free = lambda: 1 << 27\nfrom minrisk.io.tables import open_table\n"
+    code = "from minrisk.tables import source; source.free_memory = lambda: 1 << 27\nfrom minrisk.tables.files import open_table\n"
     done = subprocess.run(
         [sys.executable, "-c", f"{limit}{code}open_table(sys.argv[1])", str(path)], capture_output=True, text=True
     )
@@ -101,7 +101,7 @@ print(resident("VmHWM") < 1 << 30)
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.parquet"])
 def test_tables_with_room_are_read_whole(tmp_path, name, monkeypatch):
-    monkeypatch.setattr(room, "READ_BYTES", 7)
+    monkeypatch.setattr(source, "READ_BYTES", 7)
     frame = pa.table({"a": np.arange(50.0), "y": ["u", "v"] * 25}).to_pandas()
     path = tmp_path / name
     frame.to_parquet(path) if name.endswith("parquet") else frame.to_csv(path, index=False)

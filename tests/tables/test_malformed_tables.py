@@ -20,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 
 from minrisk.cli.app import app
+from minrisk.tables.text import Dialect, read_text
 from tests.helpers.odd_inputs import Slow, within
 
 CASES, SECONDS = int(os.environ.get("MINRISK_ATTACK_CASES", "60")), 20
@@ -278,12 +279,10 @@ def records(path):
     """The cells of the header and of each row of a text table, by Python's own reader."""
     data = path.read_bytes()
     data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
-    from minrisk.io.dialect import read_text
-
-    text = read_text(data)
+    text, content = read_text(lambda: io.BytesIO(data), Dialect(), lambda text: "".join(text.blocks))
     limit = csv.field_size_limit(10**7)
     try:
-        rows = list(csv.reader(io.StringIO(text.content, newline=""), delimiter=text.delimiter))
+        rows = list(csv.reader(io.StringIO(content, newline=""), delimiter=text.delimiter))
     finally:
         csv.field_size_limit(limit)
     return [cells for cells in rows if len(cells) > 1 or cells == [""] or (cells and cells[0].strip(" \t"))]
