@@ -7,18 +7,17 @@ mistakes, half a mistake of mean cost is added to each side, over all its test r
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import wilcoxon
 
-from benchmarks.common import is_quick, lines_of, settings
+from benchmarks.common import is_quick, save_picture, settings
 from benchmarks.common import results as folder
 from benchmarks.compare.data import KINDS, ORDER
 from benchmarks.compare.methods import METHODS
-from benchmarks.compare.run import path_of
+from benchmarks.compare.run import rows_of
 from minrisk.comparison.statistics import contest_ranks
 from minrisk.comparison.tables import markdown_table
 
@@ -31,7 +30,7 @@ def results(mode: str) -> dict[str, pd.DataFrame]:
     """What there is, by method."""
     made = {}
     for name in METHODS:
-        if rows := lines_of(path_of(name, mode)):
+        if rows := rows_of(name, mode):
             frame = pd.DataFrame(rows).drop_duplicates(["set", "split", "cost", "rule"], keep="last")
             numbers = ["split", "risk", "error", "logloss", "ece", "fit_s", "n_train"]
             made[name] = frame.assign(**{column: pd.to_numeric(frame[column]) for column in numbers})
@@ -136,7 +135,7 @@ def text(frame: pd.DataFrame, title: str) -> str:
     return markdown_table([title, *map(str, frame.columns)], lines) + "\n"
 
 
-def picture(pairs: dict[str, pd.DataFrame], ours: str, path: Path) -> None:
+def picture(pairs: dict[str, pd.DataFrame], ours: str, name: str) -> None:
     """Risk relative to LightGBM by set: a dot per method."""
     import matplotlib
 
@@ -176,8 +175,7 @@ def picture(pairs: dict[str, pd.DataFrame], ours: str, path: Path) -> None:
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     figure.legend(loc="outside upper center", ncols=4, frameon=False, fontsize=9)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    save_picture(figure, name, dpi=130)
 
 
 def make(ours: str, mode: str) -> None:
@@ -196,7 +194,7 @@ def make(ours: str, mode: str) -> None:
         name += f"_{ours}.quick"
     table = figures(frames, pairs, ours)
     table.to_csv(folder() / f"{name}.csv", index=False, float_format="%.6g", lineterminator="\n")
-    picture(pairs, ours, folder() / f"{name}.png")
+    picture(pairs, ours, name)
     rank, ranked = ranks(frames, ours)
     made = settings()
     parts = [

@@ -11,22 +11,21 @@ import json
 import time
 import zlib
 from collections import defaultdict
-from pathlib import Path
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.common import is_quick, lines_of, mean_cost
+from benchmarks.common import is_quick, keep, kept, mean_cost
 from benchmarks.compare import run
 from benchmarks.compare.data import KINDS, Split, split, table
 from benchmarks.compare.methods import Method, Parameters, draw
-from benchmarks.compare.run import FIELDS, Fit, Row, append, decisions_of, folder, judged, rules
+from benchmarks.compare.run import Fit, Row, decisions_of, judged, rules
 
 TRIALS, FOLDS = 20, 3
 
 
-def path_of(method: str) -> Path:
-    return folder() / "trials" / f"{method}.csv"
+def name_of(method: str) -> str:
+    return f"compare/trials/{method}"
 
 
 def out_of_fold(
@@ -43,7 +42,7 @@ def out_of_fold(
 def trials(method: Method, data: Split, name: str, seed: int, jobs: int) -> dict[tuple[str, str], dict[int, float]]:
     """Cross-validated risk of every trial by (cost, rule), from the cache or made now."""
     known: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
-    for row in lines_of(path_of(method.name)):
+    for row in kept(name_of(method.name)):
         if row["set"] == name and row["split"] == str(seed):
             known[row["cost"], row["rule"]][int(row["trial"])] = float(row["risk"])
     tables = {kind: table(kind, data.n_classes, name, seed) for kind in KINDS}
@@ -71,7 +70,7 @@ def trials(method: Method, data: Split, name: str, seed: int, jobs: int) -> dict
                         "risk": known[kind, rule][trial],
                     }
                 )
-            append(path_of(method.name), rows, rows[0])
+            keep(name_of(method.name), *rows)
     return known
 
 
@@ -83,6 +82,7 @@ def tuned(method: Method, name: str, seed: int, jobs: int, done: set[tuple[str, 
     data = split(name, seed)
     risks = trials(method, data, name, seed, jobs)
     fits: dict[int, Fit] = {}
+    rows: list[Row] = []
     for kind, rule in missing:
         best = min(risks[kind, rule], key=lambda trial: (risks[kind, rule][trial], trial))
         parameters = draw(method.space, zlib.crc32(f"{name}/{seed}".encode()), best)
@@ -94,10 +94,10 @@ def tuned(method: Method, name: str, seed: int, jobs: int, done: set[tuple[str, 
             fit = Fit(
                 method, data.X, data.y, table(kind, data.n_classes, name, seed), seed, jobs, parameters, data.n_classes
             )
-        rows = [
+        rows += [
             {**row, "cv_risk": risks[kind, rule][best], "parameters": json.dumps(parameters)}
             for row in judged(fit, method, data, name, seed, [kind], jobs)
             if row["rule"] == rule
         ]
-        append(run.path_of(method.name, "tuned"), rows, (*FIELDS, "cv_risk", "parameters"))
+    keep(run.name_of(method.name, "tuned"), *run.by_fit(rows), columns=run.columns("tuned"))
     print(f"{time.strftime('%H:%M:%S')} {seed} {name} {method.name} tuned", flush=True)
