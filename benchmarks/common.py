@@ -278,9 +278,9 @@ def save(name: str, rows: Sequence[Mapping[str, Any]]) -> Path:
 
     Rows that have settings already, as those of an earlier run do, keep them.
     """
-    path = results() / f"{name}.csv"
-    path.unlink(missing_ok=True)
-    return keep(name, *rows)
+    # Apart first: a kill leaves the file of before.
+    (results() / f"{name}.new.csv").unlink(missing_ok=True)
+    return keep(f"{name}.new", *rows).replace(results() / f"{name}.csv")
 
 
 def keep(name: str, *rows: Mapping[str, Any], columns: Sequence[str] = ()) -> Path:
@@ -413,32 +413,3 @@ def parser(description: str | None, quick_of: str = "a small part of the work") 
         "--jobs", type=int, help="threads, or processes where fits are many and small; default: 2, quick 1"
     )
     return made
-
-
-def convert() -> None:
-    """Give files of results in the form of before, with the settings in every line, the present form."""
-    from PIL import Image
-
-    from benchmarks.compare.run import by_fit, columns
-
-    for path in RESULTS.glob("*.png"):
-        picture = Image.open(path)
-        if picture.mode != "P":
-            in_few_colours(picture).save(path, optimize=True)
-    for path in sorted(RESULTS.rglob("*.csv")):
-        rows = [{**dict.fromkeys(SETTINGS, ""), **row} for row in lines_of(path)]
-        with open(path, encoding="utf-8") as file:
-            names = next(csv.reader(file))
-        if path.name == RUNS or "run" in names or "commit" not in names:
-            continue
-        header: Sequence[str] = names
-        if path.parent.name == "compare":
-            header = columns(path.stem.rpartition(".")[2])
-            rows = by_fit({k: v for k, v in row.items() if k not in ("predict_s", "K")} for row in rows)
-        path.unlink()
-        keep(str(path.relative_to(RESULTS).with_suffix("")), *rows, columns=header)
-        print(path)
-
-
-if __name__ == "__main__":
-    convert()

@@ -27,7 +27,7 @@ COMPLETE = 0.9  # share of our cells that a method must have to be ranked
 
 
 def results(mode: str) -> dict[str, pd.DataFrame]:
-    """What there is, by method."""
+    """Return the results that there are, by method."""
     made = {}
     for name in METHODS:
         if rows := rows_of(name, mode):
@@ -38,7 +38,7 @@ def results(mode: str) -> dict[str, pd.DataFrame]:
 
 
 def risk(frame: pd.DataFrame, keys: set[tuple[str, int, str]]) -> pd.Series:
-    """Mean over the splits in `keys` of the better rule, by (set, cost), half a mistake added."""
+    """Compute the mean over the splits in `keys` of the better rule, by (set, cost), half a mistake added."""
     frame = frame[[key in keys for key in zip(frame["set"], frame["split"], frame["cost"], strict=True)]]
     by_rule = frame.groupby(["set", "cost", "rule"]).agg(risk=("risk", "mean"), n=("n_train", "sum"))
     by_rule["risk"] += 0.5 / (by_rule["n"] * 3 / 7)
@@ -46,7 +46,7 @@ def risk(frame: pd.DataFrame, keys: set[tuple[str, int, str]]) -> pd.Series:
 
 
 def cells(ours: pd.DataFrame, peer: pd.DataFrame) -> pd.DataFrame:
-    """Columns ours, peer and log ratio, a row per (set, cost) that both have."""
+    """Return columns ours, peer and log ratio, a row per (set, cost) that both have."""
     names = ["set", "split", "cost"]
     keys = set(ours[names].itertuples(index=False, name=None)) & set(peer[names].itertuples(index=False, name=None))
     made = pd.DataFrame({"ours": risk(ours, keys), "peer": risk(peer, keys)})
@@ -54,13 +54,13 @@ def cells(ours: pd.DataFrame, peer: pd.DataFrame) -> pd.DataFrame:
 
 
 def p_value(logs: np.ndarray) -> float:
-    """Two-sided Wilcoxon signed-rank test; NaN where all are equal or there are fewer than two."""
+    """Test by Wilcoxon's two-sided signed ranks; NaN where all are equal or there are fewer than two."""
     logs = np.where(np.abs(logs) < 1e-12, 0.0, logs)
     return float(wilcoxon(logs).pvalue) if len(logs) > 1 and logs.any() else float("nan")
 
 
 def ranks(frames: dict[str, pd.DataFrame], ours: str) -> tuple[dict[str, float], int]:
-    """Mean rank over the cells that all nearly complete methods have on the same splits, and how many those are."""
+    """Return mean ranks over the cells that all nearly complete methods have on the same splits, and their number."""
     names = ["set", "split", "cost"]
     keys = {name: set(frame[names].itertuples(index=False, name=None)) for name, frame in frames.items()}
     whole = [name for name in frames if len(keys[name] & keys[ours]) >= COMPLETE * len(keys[ours])]
@@ -71,12 +71,12 @@ def ranks(frames: dict[str, pd.DataFrame], ours: str) -> tuple[dict[str, float],
 
 
 def without_best(by_set: np.ndarray) -> float:
-    """The ratio less the set that favours ours most: says whether one set makes it."""
+    """Return the ratio less the set that favours ours most, which says whether one set makes it."""
     return float(np.exp(np.sort(by_set)[1:].mean())) if len(by_set) > 1 else float("nan")
 
 
 def figures(frames: dict[str, pd.DataFrame], pairs: dict[str, pd.DataFrame], ours: str) -> pd.DataFrame:
-    """A line per peer."""
+    """Make a line for each peer."""
     rank, _ = ranks(frames, ours)
     lines: list[dict[str, Any]] = []
     for name, pair in pairs.items():
@@ -106,13 +106,13 @@ def figures(frames: dict[str, pd.DataFrame], pairs: dict[str, pd.DataFrame], our
 
 
 def pivot(pairs: dict[str, pd.DataFrame], level: str, order: tuple[str, ...]) -> pd.DataFrame:
-    """Geometric-mean ratio of ours to each peer by set or by cost."""
+    """Return the geometric mean of the ratio of ours to each peer, by set or by cost."""
     made = pd.DataFrame({name: np.exp(pair["log"].groupby(level=level).mean()) for name, pair in pairs.items()})
     return made.reindex([name for name in order if name in made.index])
 
 
 def calibration(frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Log-loss and ECE with 0/1 costs, means over the (set, split) that all methods with probabilities have."""
+    """Average log-loss and ECE with 0/1 costs over the (set, split) that all methods with probabilities have."""
     made = {}
     for name, frame in frames.items():
         rows = frame[(frame["cost"] == "0/1") & frame["logloss"].notna()]
@@ -124,7 +124,7 @@ def calibration(frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def text(frame: pd.DataFrame, title: str) -> str:
-    """A Markdown table."""
+    """Make a Markdown table."""
 
     def cell(value: Any) -> str:
         if isinstance(value, float | np.floating):
@@ -136,7 +136,7 @@ def text(frame: pd.DataFrame, title: str) -> str:
 
 
 def picture(pairs: dict[str, pd.DataFrame], ours: str, name: str) -> None:
-    """Risk relative to LightGBM by set: a dot per method."""
+    """Draw the risk relative to LightGBM by set, a dot for each method."""
     import matplotlib
 
     matplotlib.use("Agg")

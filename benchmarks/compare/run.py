@@ -71,12 +71,12 @@ def forget(name: str, sets: Iterable[str], splits: int) -> None:
 
 # -- judging -------------------------------------------------------------------------------------------------------
 def log_loss(P: np.ndarray, y: np.ndarray) -> float:
-    """Mean -log p of the true class, p no less than the spacing of doubles at 1 (as scikit-learn does)."""
+    """Compute the mean -log p of the true class, p no less than the spacing of doubles at 1 (as scikit-learn does)."""
     return float(-np.log(np.maximum(P[np.arange(len(y)), y], np.finfo(float).eps)).mean())
 
 
 def calibration_error(P: np.ndarray, y: np.ndarray, bins: int = 15) -> float:
-    """ECE of the top label in bins of equal width."""
+    """Compute the ECE of the top label in bins of equal width."""
     top = P.max(axis=1)
     code = np.minimum((top * bins).astype(int), bins - 1)
     gap = np.bincount(code, top - (P.argmax(axis=1) == y), minlength=bins)
@@ -88,7 +88,7 @@ def decisions_of(P: np.ndarray, cost: np.ndarray) -> dict[str, np.ndarray]:
 
 
 class Fit:
-    """One model on some rows. Classes absent from them (folds of rare ones) get probability 0."""
+    """Hold one model of some rows. Classes absent from them (folds of rare ones) get probability 0."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ def judged(
 
 # -- the work ------------------------------------------------------------------------------------------------------
 def tasks(sets: Iterable[str], methods: Iterable[Method], splits: int) -> list[tuple[int, str, Method]]:
-    """Splits outermost, small sets first; slow methods on wide sets after all else."""
+    """Order the work: splits outermost, small sets first, slow methods on wide sets after all else."""
     order = {name: rank for rank, name in enumerate(ORDER)}
     everything = [
         (seed, name, method)
@@ -180,7 +180,7 @@ def rules(method: Method) -> tuple[str, ...]:
 
 
 def default(method: Method, name: str, seed: int, jobs: int, done: set[tuple[str, ...]], mode: str) -> None:
-    """All costs of one method on one split."""
+    """Write all costs of one method on one split."""
     missing = [kind for kind in KINDS if any((name, str(seed), kind, rule) not in done for rule in rules(method))]
     if not missing:
         return

@@ -31,7 +31,7 @@ def name_of(method: str) -> str:
 def out_of_fold(
     method: Method, data: Split, cost: np.ndarray | None, seed: int, jobs: int, parameters: Parameters
 ) -> np.ndarray:
-    """Probabilities (n, K), or decisions (n,) where a cost is given, of models that have not seen the row."""
+    """Return probabilities (n, K), or decisions (n,) if a cost is given, of models that have not seen the row."""
     made = np.zeros((len(data.y), data.n_classes)) if cost is None else np.zeros(len(data.y), dtype=int)
     for rows, others in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(data.X, data.y):
         fit = Fit(method, data.X[rows], data.y[rows], cost, seed, jobs, parameters, data.n_classes)
@@ -40,7 +40,7 @@ def out_of_fold(
 
 
 def trials(method: Method, data: Split, name: str, seed: int, jobs: int) -> dict[tuple[str, str], dict[int, float]]:
-    """Cross-validated risk of every trial by (cost, rule), from the cache or made now."""
+    """Return the cross-validated risk of every trial by (cost, rule), from the cache or made now."""
     known: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     for row in kept(name_of(method.name)):
         if row["set"] == name and row["split"] == str(seed):
@@ -75,7 +75,7 @@ def trials(method: Method, data: Split, name: str, seed: int, jobs: int) -> dict
 
 
 def tuned(method: Method, name: str, seed: int, jobs: int, done: set[tuple[str, ...]]) -> None:
-    """All costs of one method on one split, each with the parameters chosen for it."""
+    """Write all costs of one method on one split, each with the parameters chosen for it."""
     missing = [(kind, rule) for kind in KINDS for rule in rules(method) if (name, str(seed), kind, rule) not in done]
     if not missing:
         return
