@@ -22,15 +22,16 @@ gradient alone, here one tree for all of them grows by the gain of Newton steps;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.validation import Depth, Number, Rule, n_drawn
+from minrisk.algorithms.parameters import BinParameters, StepParameters, algorithm, parameter
+from minrisk.validation import Depth, Number
 
 
-class GuessAverseTreesClassifier(RecipeClassifier):
+@algorithm
+class GuessAverseTreesClassifier(RecipeClassifier, BinParameters, StepParameters):
     """Gradient boosting with costs: one tree to a round, with a Newton step of all scores in every leaf.
 
     H(x) = sum_t a_tl(x) with a_tl in R^D for leaf l of tree t; the decision is the largest entry of H. The trees lower
@@ -42,26 +43,12 @@ class GuessAverseTreesClassifier(RecipeClassifier):
 
     Parameters
     ----------
-    cost : optional
-        What each mistake costs, as in `REBELClassifier`. Default: every mistake costs 1.
-    n_estimators : int, default=100
-        Largest number of rounds.
-    learning_rate : float, default=0.3
-        Factor on every leaf's vector.
     max_leaf_nodes : int, default=16
         Largest number of leaves of a tree.
     max_depth : int, optional
-        Largest depth of a tree. Default: 64.
+        Largest depth of a tree. By default 64.
     smoothing : float, default=0.01
         Ridge of a leaf's Newton step, as a share of the curvature of all rows.
-    binning, max_bins, subsample, max_features, early_stopping, validation_fraction, n_iter_no_change, warm_start, \
-class_weight, categorical_features, n_jobs, random_state, verbose
-        As in `REBELClassifier`.
-
-    Attributes
-    ----------
-    classes_, decisions_, cost_, model_, n_iter_, train_loss_, train_risk_, validation_risk_, feature_importances_
-        As in `REBELClassifier`.
 
     Examples
     --------
@@ -73,55 +60,13 @@ class_weight, categorical_features, n_jobs, random_state, verbose
     array([0, 0, 0, 0, 0])
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
-        **RecipeClassifier._rules,
-        "max_leaf_nodes": Number(int, 2),
-        "max_depth": Depth(optional=True),
-        "smoothing": Number(float, 0),
-    }
+    n_estimators: int = 100
+    learning_rate: float = 0.3
+    max_leaf_nodes: int = parameter(default=16, rule=Number(int, 2))
+    max_depth: int | None = parameter(default=None, rule=Depth(optional=True))
+    smoothing: float = parameter(default=0.01, rule=Number(float, 0))
 
-    def __init__(
-        self,
-        cost: Any = None,
-        *,
-        n_estimators: int = 100,
-        learning_rate: float = 0.3,
-        max_leaf_nodes: int = 16,
-        max_depth: int | None = None,
-        smoothing: float = 0.01,
-        binning: str = "quantile",
-        max_bins: int | None = None,
-        subsample: float = 1.0,
-        max_features: float = 1.0,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 20,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.cost = cost
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.smoothing = smoothing
-        self.binning = binning
-        self.max_bins = max_bins
-        self.subsample = subsample
-        self.max_features = max_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _links = ("softmax",)
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe
@@ -134,7 +79,5 @@ class_weight, categorical_features, n_jobs, random_state, verbose
             family=VectorTrees(self.max_leaf_nodes, thresholds, max_depth=self.max_depth or 64, sketch=None),
             solver=LeafNewton(self.smoothing),
             smoothing=self.smoothing,
-            learning_rate=self.learning_rate,
-            subsample=self.subsample,
-            max_features=n_drawn(self.max_features, len(thresholds)),
+            **self._shared(thresholds),
         )

@@ -9,22 +9,22 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from minrisk.algorithms import ALGORITHMS as ALGORITHMS
-    from minrisk.algorithms import AdaBoostECCClassifier as AdaBoostECCClassifier
-    from minrisk.algorithms import AdaBoostMHClassifier as AdaBoostMHClassifier
-    from minrisk.algorithms import AdaBoostMOClassifier as AdaBoostMOClassifier
-    from minrisk.algorithms import AdaBoostSIPClassifier as AdaBoostSIPClassifier
-    from minrisk.algorithms import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
-    from minrisk.algorithms import BAdaCostClassifier as BAdaCostClassifier
-    from minrisk.algorithms import GentleBoostClassifier as GentleBoostClassifier
-    from minrisk.algorithms import GradBoostClassifier as GradBoostClassifier
-    from minrisk.algorithms import LocalizedSimilaritiesClassifier as LocalizedSimilaritiesClassifier
-    from minrisk.algorithms import MCBoostClassifier as MCBoostClassifier
-    from minrisk.algorithms import MinRiskClassifier as MinRiskClassifier
-    from minrisk.algorithms import MultiBoostClassifier as MultiBoostClassifier
-    from minrisk.algorithms import PIBoostClassifier as PIBoostClassifier
-    from minrisk.algorithms import REBELClassifier as REBELClassifier
-    from minrisk.algorithms import StagewiseMCBoostClassifier as StagewiseMCBoostClassifier
-    from minrisk.algorithms import StructBoostClassifier as StructBoostClassifier
+    from minrisk.algorithms.adaboost_ecc import AdaBoostECCClassifier as AdaBoostECCClassifier
+    from minrisk.algorithms.adaboost_mh import AdaBoostMHClassifier as AdaBoostMHClassifier
+    from minrisk.algorithms.adaboost_mo import AdaBoostMOClassifier as AdaBoostMOClassifier
+    from minrisk.algorithms.adaboost_sip import AdaBoostSIPClassifier as AdaBoostSIPClassifier
+    from minrisk.algorithms.aoso_logitboost import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
+    from minrisk.algorithms.badacost import BAdaCostClassifier as BAdaCostClassifier
+    from minrisk.algorithms.gentleboost import GentleBoostClassifier as GentleBoostClassifier
+    from minrisk.algorithms.gradboost import GradBoostClassifier as GradBoostClassifier
+    from minrisk.algorithms.mcboost import MCBoostClassifier as MCBoostClassifier
+    from minrisk.algorithms.min_risk import MinRiskClassifier as MinRiskClassifier
+    from minrisk.algorithms.multiboost import MultiBoostClassifier as MultiBoostClassifier
+    from minrisk.algorithms.piboost import PIBoostClassifier as PIBoostClassifier
+    from minrisk.algorithms.rebel import REBELClassifier as REBELClassifier
+    from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier as LocalizedSimilaritiesClassifier
+    from minrisk.algorithms.stagewise import StagewiseMCBoostClassifier as StagewiseMCBoostClassifier
+    from minrisk.algorithms.structboost import StructBoostClassifier as StructBoostClassifier
     from minrisk.applying import apply_costs as apply_costs
     from minrisk.compaction import compact as compact
     from minrisk.comparison import compare as compare
@@ -35,25 +35,26 @@ if TYPE_CHECKING:
     from minrisk.io.model_file import load as load
     from minrisk.io.model_file import save as save
 
-# public name -> module: imported on first use, so that `import minrisk` costs next to nothing
+# public name -> module: imported on first use, so that `import minrisk` costs next to nothing. Of a method the module's
+# name is its name on the command line.
 _PUBLIC = {
     "ALGORITHMS": "minrisk.algorithms",
-    "GradBoostClassifier": "minrisk.algorithms",
-    "AOSOLogitBoostClassifier": "minrisk.algorithms",
-    "AdaBoostECCClassifier": "minrisk.algorithms",
-    "AdaBoostMHClassifier": "minrisk.algorithms",
-    "AdaBoostMOClassifier": "minrisk.algorithms",
-    "AdaBoostSIPClassifier": "minrisk.algorithms",
-    "BAdaCostClassifier": "minrisk.algorithms",
-    "GentleBoostClassifier": "minrisk.algorithms",
-    "LocalizedSimilaritiesClassifier": "minrisk.algorithms",
-    "MCBoostClassifier": "minrisk.algorithms",
-    "MinRiskClassifier": "minrisk.algorithms",
-    "MultiBoostClassifier": "minrisk.algorithms",
-    "PIBoostClassifier": "minrisk.algorithms",
-    "REBELClassifier": "minrisk.algorithms",
-    "StagewiseMCBoostClassifier": "minrisk.algorithms",
-    "StructBoostClassifier": "minrisk.algorithms",
+    "MinRiskClassifier": "minrisk.algorithms.min_risk",
+    "REBELClassifier": "minrisk.algorithms.rebel",
+    "LocalizedSimilaritiesClassifier": "minrisk.algorithms.similarities",
+    "StagewiseMCBoostClassifier": "minrisk.algorithms.stagewise",
+    "MultiBoostClassifier": "minrisk.algorithms.multiboost",
+    "MCBoostClassifier": "minrisk.algorithms.mcboost",
+    "PIBoostClassifier": "minrisk.algorithms.piboost",
+    "BAdaCostClassifier": "minrisk.algorithms.badacost",
+    "AdaBoostMHClassifier": "minrisk.algorithms.adaboost_mh",
+    "GentleBoostClassifier": "minrisk.algorithms.gentleboost",
+    "AdaBoostECCClassifier": "minrisk.algorithms.adaboost_ecc",
+    "AOSOLogitBoostClassifier": "minrisk.algorithms.aoso_logitboost",
+    "GradBoostClassifier": "minrisk.algorithms.gradboost",
+    "AdaBoostMOClassifier": "minrisk.algorithms.adaboost_mo",
+    "AdaBoostSIPClassifier": "minrisk.algorithms.adaboost_sip",
+    "StructBoostClassifier": "minrisk.algorithms.structboost",
     "Chunks": "minrisk.data.chunks",
     "DataWarning": "minrisk.data.column_report",
     "apply_costs": "minrisk.applying",

@@ -1,27 +1,14 @@
-"""Names for the command line and for `minrisk.compare`: of the estimators, and of what methods are compared by.
-
-A new estimator is a line here.
-"""
+"""Names for the command line and for `minrisk.compare`: of the estimators, and of what methods are compared by."""
 
 from __future__ import annotations
 
-ESTIMATORS = {  # class by the method that the command line names; the first is the default
-    "minrisk": "MinRiskClassifier",
-    "rebel": "REBELClassifier",
-    "similarities": "LocalizedSimilaritiesClassifier",
-    "stagewise": "StagewiseMCBoostClassifier",
-    "multiboost": "MultiBoostClassifier",
-    "mcboost": "MCBoostClassifier",
-    "piboost": "PIBoostClassifier",
-    "badacost": "BAdaCostClassifier",
-    "adaboost-mh": "AdaBoostMHClassifier",
-    "gentleboost": "GentleBoostClassifier",
-    "adaboost-ecc": "AdaBoostECCClassifier",
-    "aoso-logitboost": "AOSOLogitBoostClassifier",
-    "gradboost": "GradBoostClassifier",
-    "adaboost-mo": "AdaBoostMOClassifier",
-    "adaboost-sip": "AdaBoostSIPClassifier",
-    "structboost": "StructBoostClassifier",
+from minrisk import _PUBLIC
+
+ROOM = "minrisk.algorithms."
+ESTIMATORS = {  # class by the method that the command line names, as its file; the first is the default
+    module.removeprefix(ROOM).replace("min_risk", "minrisk").replace("_", "-"): name
+    for name, module in _PUBLIC.items()
+    if module.startswith(ROOM)
 }
 DEFAULT_METHODS = ("minrisk", "rebel", "mcboost")  # that are compared
 METRIC_NAMES = {  # what can be compared, less is better; how tables and pictures call it

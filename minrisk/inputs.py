@@ -182,29 +182,7 @@ class Inputs:
         "verbose": Verbosity(),
     }
     # What gives the rounds so far their meaning, where an estimator has it: rounds go on with the same only.
-    _lasting: ClassVar[tuple[str, ...]] = (
-        "loss",
-        "gamma",
-        "phi",
-        "offset",
-        "weak_learner",
-        "estimator",
-        "response",
-        "scaling",
-        "fit_intercept",
-        "descent",
-        "penalty",
-        "norm",
-        "variant",
-        "keep_stages",
-        "separators",
-        "code",
-        "decoding",
-        "binning",
-        "max_bins",
-        "early_stopping",
-        "validation_fraction",
-    )
+    _lasting: ClassVar[tuple[str, ...]] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """With the costs of a DataFrame as a `CostMatrix`, as loaded models have them; skops keeps no tables."""

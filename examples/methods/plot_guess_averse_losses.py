@@ -18,9 +18,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from minrisk.losses.gamma_phi import PHIS
-from minrisk.losses.guess_averse import GuessAverseLoss
-from minrisk.losses.guessing import is_guess_averse, row_values
-from minrisk.losses.not_guess_averse import GuessingLoss
+from minrisk.losses.guess_averse import GuessAverseLoss, GuessingLoss, is_guess_averse, row_values
 
 # %%
 # Two classes

@@ -1,31 +1,18 @@
-"""One file per paper. `ALGORITHMS` drives tests and documentation: a new algorithm is a file and a line here."""
+"""One file per method: `ALGORITHMS` are those that `minrisk` lists as public, which drive tests and documentation."""
 
-from minrisk.algorithms.badacost import BAdaCostClassifier as BAdaCostClassifier
-from minrisk.algorithms.baselines import BASELINES
-from minrisk.algorithms.baselines import AdaBoostECCClassifier as AdaBoostECCClassifier
-from minrisk.algorithms.baselines import AdaBoostMHClassifier as AdaBoostMHClassifier
-from minrisk.algorithms.baselines import AdaBoostMOClassifier as AdaBoostMOClassifier
-from minrisk.algorithms.baselines import AdaBoostSIPClassifier as AdaBoostSIPClassifier
-from minrisk.algorithms.baselines import AOSOLogitBoostClassifier as AOSOLogitBoostClassifier
-from minrisk.algorithms.baselines import GentleBoostClassifier as GentleBoostClassifier
-from minrisk.algorithms.baselines import GradBoostClassifier as GradBoostClassifier
-from minrisk.algorithms.baselines import StructBoostClassifier as StructBoostClassifier
-from minrisk.algorithms.mcboost import MCBoostClassifier as MCBoostClassifier
-from minrisk.algorithms.min_risk import MinRiskClassifier as MinRiskClassifier
-from minrisk.algorithms.multiboost import MultiBoostClassifier as MultiBoostClassifier
-from minrisk.algorithms.piboost import PIBoostClassifier as PIBoostClassifier
-from minrisk.algorithms.rebel import REBELClassifier as REBELClassifier
-from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier as LocalizedSimilaritiesClassifier
-from minrisk.algorithms.stagewise import StagewiseMCBoostClassifier as StagewiseMCBoostClassifier
+from __future__ import annotations
 
-ALGORITHMS = (
-    MinRiskClassifier,
-    REBELClassifier,
-    LocalizedSimilaritiesClassifier,
-    MCBoostClassifier,
-    StagewiseMCBoostClassifier,
-    MultiBoostClassifier,
-    PIBoostClassifier,
-    BAdaCostClassifier,
-    *BASELINES,
+from importlib import import_module
+from typing import Any
+
+from minrisk import _PUBLIC
+
+ALGORITHMS: tuple[Any, ...] = tuple(
+    getattr(import_module(module), name) for name, module in _PUBLIC.items() if module.startswith("minrisk.algorithms.")
 )
+
+
+def __getattr__(name: str) -> Any:
+    if _PUBLIC.get(name, "").startswith("minrisk.algorithms."):
+        return getattr(import_module(_PUBLIC[name]), name)
+    raise AttributeError(f"module 'minrisk.algorithms' has no attribute {name!r}")

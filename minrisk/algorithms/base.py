@@ -1,23 +1,23 @@
-"""The base of algorithms that are one run of the loop: a paper's file subclasses it and says its recipe."""
+"""Train in one run of the loop: the base of methods, each of which says its recipe."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from minrisk._callers import warn_caller
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._workers import Workers
-from minrisk.algorithms.certificates import Certificate
+from minrisk.algorithms.parameters import BinParameters, CommonParameters, StepParameters, algorithm, parameter
 from minrisk.data.row_blocks import taken
 from minrisk.estimator import BoostedClassifier
 from minrisk.eval_sets import beneath, codes_of, record_stages
 from minrisk.inputs import check_the_same
-from minrisk.validation import ZERO_RISK, n_drawn
+from minrisk.validation import ZERO_RISK, Depth, Flag, n_drawn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +40,21 @@ COSTS_MORE = (
 NOT_ELSEWHERE = "{name} looks at all values of all rows: it takes no Dask collections. REBELClassifier does."
 
 
+class Certificate(NamedTuple):
+    """Prove that `value` is at most `bound`; what lies between them is what may be left.
+
+    Parameters
+    ----------
+    claim : str
+        What the two numbers are.
+    value, bound : float
+    """
+
+    claim: str
+    value: float
+    bound: float
+
+
 class TrainingData(NamedTuple):
     """Training data in the loop's terms."""
 
@@ -52,7 +67,7 @@ class TrainingData(NamedTuple):
 
 
 class BoostedRounds(NamedTuple):
-    """What the rounds so far have built, and what was seen of them."""
+    """Hold what the rounds so far have built, and what was seen of them."""
 
     data: TrainingData
     progress: Progress
@@ -84,18 +99,18 @@ class BoostedRounds(NamedTuple):
 
 
 def _as_stated(costs: CostFacts, earlier: FloatArray, risks: list[float]) -> FloatArray:
-    """Earlier means of stated costs, and mean avoidable costs after them as such."""
+    """Return earlier means of stated costs, and mean avoidable costs after them as such."""
     return np.concatenate([earlier, costs.stated(np.array(risks[len(earlier) :], dtype=np.float64))])
 
 
 def _of_classes(costs: RowCosts, codes: IntArray) -> RowCosts:
-    """Of other rows, of these classes, which share the table and weigh 1."""
+    """Return the costs of other rows, of these classes, which share the table and weigh 1."""
     row = codes.astype(np.int32)
     return costs._replace(row=row, weight=np.ones(len(row)), label=row)
 
 
 def _rests(made: BoostedRounds, intercept: FloatArray) -> Progress:
-    """No rounds, and these scores for all rows, also in what was seen; of rows set apart with what was tried."""
+    """Forget all rounds, also in what was seen; rows then have these scores, and those set apart what was tried."""
     from minrisk.boosting.loop import constant
 
     progress = constant(made.data.rows, made.data.recipe, intercept)
@@ -117,21 +132,23 @@ def _half_rows(costs: CostFacts) -> FloatArray:
     return 0.5 * np.array([len(saved), saved.sum(), saved @ saved])
 
 
-class RecipeClassifier(BoostedClassifier):
+class RecipeClassifier(BoostedClassifier, CommonParameters):
     """A fit bins the features, makes rows for the subclass's recipe, runs the loop, and keeps the rounds."""
 
     learning_rate: float
-    subsample: float
-    max_features: Any
+    subsample: float = 1.0  # of algorithms that draw none
+    max_features: Any = 1.0
     binning: str
     max_bins: int | None
-    early_stopping: bool
-    validation_fraction: float
-    n_iter_no_change: int
-    warm_start: bool
+    weak_learner: str
+    max_depth: Any
     target_loss: Any = None  # of algorithms that stop at one
     decision = "argmax"  # of algorithms that know other ones than that of the largest score
     keep_stages = False  # of recipes that correct the vectors of earlier rounds
+    # What its model files hold beside what all have: see `minrisk.io.schema`.
+    _arrays: ClassVar[frozenset[str]] = frozenset({"trees", "values", "training costs", "validated costs"})
+    _links: ClassVar[tuple[str, ...]] = ()  # from scores to probabilities
+    _parameters_kept: ClassVar[tuple[str, ...]] = ()  # facts of the fit that are values of parameters
 
     train_risk_: FloatArray
     validation_risk_: FloatArray | None
@@ -144,7 +161,7 @@ class RecipeClassifier(BoostedClassifier):
         return None
 
     def _recipe(self, costs: CostFacts, thresholds: tuple[FloatArray, ...]) -> Recipe:
-        """The algorithm: the one method a subclass writes."""
+        """Make the recipe of the algorithm: the one method a subclass writes."""
         raise TypeError(f"{type(self).__name__} has no recipe: use an algorithm such as REBELClassifier.")
 
     def _train(
@@ -168,12 +185,13 @@ class RecipeClassifier(BoostedClassifier):
         workers: Workers,
         sets: Sequence[EvalSet],
     ) -> TrainingData:
-        """Labels, costs, bins, recipe and rows of both parts; sets the attributes that do not depend on the rounds."""
+        """Make labels, costs, bins, recipe and rows of both parts; set what does not depend on the rounds."""
         from minrisk.boosting.monitors import split_rows
         from minrisk.rows.base import CORRECTIVE_ROWS
         from minrisk.rows.factory import make_rows
 
         counted, of_rows = self._counted(X, y, sample_weight, cost, goes_on)
+        # Rows of weight 0 are the same as no rows, also for what is drawn.
         if len(counted) < len(X):
             X = taken(X, counted)
         in_loss, codes = self._costs_in_loss(of_rows), codes_of(self, sets)
@@ -192,6 +210,7 @@ class RecipeClassifier(BoostedClassifier):
         weight = None if np.all(of_rows.weight == 1.0) else of_rows.weight
         if sets and weight is not None:
             weight = np.concatenate([weight, np.zeros(len(X) - len(weight))])
+        # Rows set apart have no say in the thresholds, or they would judge what they have shaped.
         binner = self._fit_binner(X, training, weight, workers)
         costs = (in_loss if training is None or sets else in_loss.at(training)).read_only()
         recipe, options = self._recipe(costs.facts(), binner.thresholds), self._row_options(X, training, costs)
@@ -201,6 +220,7 @@ class RecipeClassifier(BoostedClassifier):
         rows = make_rows(recipe.requires, X, training, binner, costs, workers, **options)
         if CORRECTIVE_ROWS in recipe.requires:  # what is only scored keeps no responses
             options = {}
+        # Where decisions go by other costs than the loss, `record_stages` judges the sets after the fit.
         requires, live = recipe.requires - {CORRECTIVE_ROWS}, in_loss is of_rows and self.decision == "argmax"
         scored = [
             make_rows(requires, X, part, binner, own, workers, False, **options)
@@ -233,30 +253,38 @@ class RecipeClassifier(BoostedClassifier):
         self._boost(TrainingData(binner, recipe, made, None, facts, {}), False, watch, here=False)
 
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
-        """Thresholds from some rows of X, their weights, with workers."""
+        """Return thresholds from some rows of X, their weights, with workers."""
         from minrisk.data.binning import fit_binner
 
         return fit_binner(X, self.binning, self.max_bins, *training)
 
     def _costs_in_loss(self, costs: RowCosts) -> RowCosts:
-        """What mistakes cost in the loss: another than what they cost where only decisions count that."""
+        """Return what mistakes cost in the loss, which may be other than what decisions cost."""
         return costs
 
     def _row_options(self, X: np.ndarray, training: IntArray | None, costs: RowCosts) -> dict[str, Any]:
-        """Options of `make_rows` for both parts, by the training rows of X and their costs."""
+        """Return options of `make_rows` for both parts, by the training rows of X and their costs."""
         return {}
 
+    def _gives_probabilities(self) -> bool:
+        return bool(self._links) and super()._gives_probabilities()
+
+    @property
+    def _depth(self) -> int:
+        """Return the depth of the trees, of methods with a parameter `weak_learner`."""
+        return 1 if self.weak_learner == "stump" else self.max_depth
+
     def _draw_seed(self) -> int:
-        """Seed of everything that is drawn; 0 where nothing is, so that equal models are equal files."""
+        """Return the seed of all that is drawn; 0 where nothing is, so that equal models are equal files."""
         return super()._draw_seed() if self._draws() else 0
 
     def _draws(self) -> bool:
-        """Whether a fit draws rows, features or the validation part."""
+        """Return whether a fit draws rows, features or the validation part."""
         everything = self.max_features == 1 and not isinstance(self.max_features, Integral)
         return self.subsample != 1 or not everything or self.early_stopping
 
     def _shared(self, thresholds: tuple[FloatArray, ...]) -> dict[str, Any]:
-        """Fields of the recipe that the parameters say alike for all algorithms."""
+        """Return the fields of the recipe that the parameters give in all algorithms."""
         return {
             "learning_rate": self.learning_rate,
             "subsample": self.subsample,
@@ -314,6 +342,7 @@ class RecipeClassifier(BoostedClassifier):
         others = [one for one in judged.values() if one is not stopping]
         monitors: list[Any] = [one for one in (history, stopping, *others, stages) if one is not None]
         before, n_rounds = self.n_iter_ if goes_on else 0, self.n_estimators
+        # Rounds that a checkpoint has kept take the place of those of the last fit.
         if (kept := run.begun(rows, monitors, per_round)) is not None:
             start = kept
             assert start.intercept is not None
@@ -336,7 +365,7 @@ class RecipeClassifier(BoostedClassifier):
             self.certificate_ = Certificate(self._claim, *proven)
 
     def _proven(self, data: TrainingData) -> tuple[float, float] | None:
-        """Value and bound of the claim, of what has been kept of the rounds; None where nothing is proven."""
+        """Return value and bound of the claim about the rounds that are kept; None where nothing is proven."""
         return None
 
     def _objective(self, data: TrainingData) -> tuple[float, float]:
@@ -351,22 +380,21 @@ class RecipeClassifier(BoostedClassifier):
         return certificate(rows, recipe, progress)
 
     def _keep(self, made: BoostedRounds, at_end: bool = False) -> None:
-        """Attributes of a fit that ends with these rounds.
+        """Set the attributes of a fit that ends with these rounds.
 
         Without rounds the cheapest decision for all rows answers: where a fit made none, where no round costs less on
         the rows set apart, and where it costs nothing.
 
         Only `at_end` are rows touched and warnings given: rounds may go on after an estimator for callbacks was made.
         """
-        from minrisk.model.additive import AdditiveModel
-        from minrisk.model.node_order import by_levels
-        from minrisk.model.packed import pack
-        from minrisk.model.trees import PackedTrees
+        from minrisk.model.additive import AdditiveModel, pack
+        from minrisk.model.trees import PackedTrees, by_levels
         from minrisk.rows.costs import constant_is_better
 
         (rows, recipe), progress, stages = (made.data.rows, made.data.recipe), made.progress, made.stages
         per_round, n_features = recipe.learners_per_round, len(made.data.binner.thresholds)
         n = len(progress.trees) // per_round if made.stopping is None else made.stopping.best_round
+        # Without rounds, or with rounds that cost more than one decision for all, the model is a constant.
         unborn = n == 0 and (made.stopping is not None or not recipe.fit_intercept)
         risk = made.history.risks[n]
         dear = made.stopping is not None and self.decision == "argmax" and not made.stopping.beats_constant
@@ -394,6 +422,7 @@ class RecipeClassifier(BoostedClassifier):
         if stages is not None and n > 0:
             vectors = stages.vectors[n - 1]
         packed = pack(progress.trees[: n * per_round])
+        # Model files do not state the order of nodes, so it is always the same.
         if isinstance(packed, PackedTrees):
             packed, vectors = by_levels(packed, vectors)
         self.model_ = AdditiveModel(packed, vectors, intercept, n_features, link, per_round, decoder=recipe.decoder)
@@ -442,7 +471,7 @@ class RecipeClassifier(BoostedClassifier):
         warn_caller(f"{type(self).__name__} has learnt nothing, and answers all rows alike: {why}.")
 
     def _constant(self, link: Link | None, costs: CostFacts) -> FloatArray:
-        """Scores (D,) of the cheapest decision for all rows; with a link those of the frequencies of the classes."""
+        """Return scores (D,) of the cheapest decision for all; with a link those of the frequencies of the classes."""
         from minrisk.model.links import constant_scores
 
         if link is None:
@@ -454,7 +483,7 @@ class RecipeClassifier(BoostedClassifier):
         return scores
 
     def _facts(self) -> dict[str, Any]:
-        """What a model file keeps of the fit beside the model, its curves and its labels: plain JSON."""
+        """Return what a model file keeps of the fit beside the model, its curves and its labels: plain JSON."""
         known = None if self._claim is None else self.certificate_
         proven = {} if known is None else {"certificate": {"value": float(known.value), "bound": float(known.bound)}}
         return {"log_scale": float(self._log_scale), **proven}
@@ -465,3 +494,62 @@ class RecipeClassifier(BoostedClassifier):
         self.validation_risk_ = getattr(self, "validation_risk_", None)
         if self._claim is not None:
             self.certificate_ = Certificate(self._claim, **facts["certificate"]) if "certificate" in facts else None
+
+    def _check_classes_only(self, why: str, other: str) -> None:
+        """Refuse decisions that are no class, where the method has nothing that stands for them."""
+        if self.decisions_.tolist() != self.classes_.tolist():
+            raise ValueError(
+                f"{type(self).__name__} {why} and takes no other decision, got the decisions "
+                f"{self.decisions_.tolist()} for the classes {self.classes_.tolist()}: leave the others out, or train "
+                f"another estimator, such as {other}."
+            )
+
+    def _check_decisions(self) -> None:
+        """Refuse decisions that are no class: no row has them for its true class, so theirs would always be least."""
+        if len(self.decisions_) > len(self.classes_):
+            raise ValueError(
+                f"{type(self).__name__} wants the true class's score above every other decision's, and would never "
+                f"take a decision that is no class, as {self.decisions_.tolist()[-1]!r}: train without it, or with "
+                "MinRiskClassifier, which decides by least expected cost."
+            )
+
+
+@algorithm
+class CorrectiveClassifier(RecipeClassifier, BinParameters):
+    """A method that finds the vectors of all rounds anew in every round, so that no rows are drawn.
+
+    Parameters
+    ----------
+    keep_stages : bool, default=False
+        Whether to keep the W of every round, T (T + 1) / 2 vectors in memory and in model files.
+        `staged_predict`, the other staged methods and ``model_[:t]`` then are the model after t rounds; without it they
+        are the first t learners of the last model.
+    random_state : int or RandomState, optional
+        Seed of what is drawn: features (`max_features`) and the rows that `early_stopping` sets apart.
+    """
+
+    keep_stages: bool = parameter(default=False, rule=Flag(), lasting=True)
+
+    _arrays = RecipeClassifier._arrays | {"stages"}
+
+
+@algorithm
+class BaselineClassifier(RecipeClassifier, BinParameters, StepParameters):
+    """A published method to compare with, made of trees with a vector in every leaf.
+
+    Parameters
+    ----------
+    max_depth : int, default=1
+        Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first.
+        1 makes stumps.
+    """
+
+    max_depth: int = parameter(default=1, rule=Depth())
+
+    def _trees(self, thresholds: tuple[FloatArray, ...], gain: int | None = None, constants: bool = False) -> Any:
+        """Return trees that grow by a gain of all outputs, by default that of the loss. Only steps are smoothed."""
+        from minrisk.learners.vector_tree import VectorTrees
+
+        return VectorTrees(
+            2**self.max_depth, thresholds, self.max_depth, sketch=None, gain=gain, phantoms=False, constants=constants
+        )

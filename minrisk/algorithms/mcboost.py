@@ -6,17 +6,17 @@ Boosting", ICML 2014.
 ===============================  =================================  =================================
 paper                            here                               where
 ===============================  =================================  =================================
-y_k, codewords                   ``simplex_codewords``              `minrisk.losses.codewords`
+y_k, codewords                   ``simplex_codewords``              `minrisk.losses.codes`
 S_k = 1/2 <y_k, f>, Eq. (23)     ``scores``                         rows
 GEL, GLL, Eq. (20), (21)         ``GuessAverseLoss``                `minrisk.losses.guess_averse`
 L^(gamma, phi), Eq. (15)         ``GammaPhiLoss``                   `minrisk.losses.gamma_phi`
-L_s, L_t, Eq. (12), (14)         ``GuessingLoss``                   `minrisk.losses.not_guess_averse`
+L_s, L_t, Eq. (12), (14)         ``GuessingLoss``                   `minrisk.losses.guess_averse`
 L_MC, Eq. (22)                   GEL of 0/1 costs, plus 1           here
 w^r, Eq. (34) to (37)            ``along`` at step 0                `minrisk._kernels.loss_lines`
 g*, Eq. (30)                     ``aim``, ``regress``               `minrisk.rows.base`
 alpha*, Eq. (31)                 ``LineSearch``                     `minrisk.steps.line_search`
 posteriors, Eq. (33)             link "softmax2"                    `minrisk.model.links`
-Bayes' rule, Eq. (3)             ``decision="bayes"``               `minrisk.model.decisions`
+Bayes' rule, Eq. (3)             ``decision="bayes"``               `minrisk.model.links`
 Algorithm 1, its two loops       ``boost``, ``Recipe.directions``   `minrisk.boosting.loop`
 gradient descent, footnote 4     ``Recipe.directions``, or          `minrisk.boosting.loop`
 with codeword-valued g           ``CodewordSearch``                 `minrisk.steps.line_search`
@@ -36,14 +36,21 @@ extensions, whose leaves get a little weight more (`RIDGE`); no score moves by m
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier, TrainingData
-from minrisk.validation import Choice, Depth, Number, Rule, SmoothFunction
+from minrisk.algorithms.parameters import (
+    BinParameters,
+    CostScale,
+    ScikitEstimator,
+    StepParameters,
+    algorithm,
+    parameter,
+)
+from minrisk.validation import Choice, Depth, SmoothFunction
 
 if TYPE_CHECKING:
     from minrisk.learners.directed import Regression
@@ -56,23 +63,8 @@ GAMMA_PHI = "gamma-phi"  # name of the loss that has parameters
 RIDGE = 1e-6  # of trees: where rows are decided surely and wrongly, hardly any curvature is left to divide by
 
 
-class Regressor(NamedTuple):
-    """Something with `fit` and `predict`, or nothing."""
-
-    def accepts(self, value: Any) -> bool:
-        """Whether it is an object, not a class, with both."""
-        whole = not isinstance(value, type) and all(hasattr(value, name) for name in ("fit", "predict", "get_params"))
-        return value is None or whole
-
-    def plain(self, value: Any) -> Any:
-        """The same."""
-        return value
-
-    def __str__(self) -> str:
-        return "a scikit-learn regressor or None"
-
-
-class MCBoostClassifier(RecipeClassifier):
+@algorithm
+class MCBoostClassifier(CostScale, RecipeClassifier, BinParameters, StepParameters):
     r"""Boosting of class scores along the coordinates of a simplex, with a loss that is averse to guessing.
 
     The scores are
@@ -91,10 +83,6 @@ class MCBoostClassifier(RecipeClassifier):
 
     Parameters
     ----------
-    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
-        What each decision costs for each true class: rows are true classes, columns are decisions.
-        A table without labels has its rows and columns in the order of `classes_`, which is sorted.
-        By default every mistake costs 1.
     cost_scale : float, optional
         What costs are divided by in the losses "gll" and "gamma-phi", which depend on their size. By default they count
         as stated, as in the paper; the mean cost of a mistake makes the loss independent of their unit.
@@ -133,54 +121,11 @@ class MCBoostClassifier(RecipeClassifier):
         "curvature" is a Newton step: its target is the negative slope divided by the curvature, weighted by the
         curvature.
         "uniform" fits the negative slope itself. "slope" fits its sign, weighted by its size.
-    binning : {"quantile", "uniform"}, default="quantile"
-        Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
-    max_bins : int, optional
-        Number of bins of each feature, from 2 to 256.
-        By default 256 if `binning` is "quantile", and 201 if it is "uniform".
-    subsample : float, default=1.0
-        Share of the rows drawn for each round, without replacement.
-    max_features : float or int, default=1.0
-        Features drawn for each round: a float is a share of them, an int is a number.
-    early_stopping : bool, default=False
-        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
-        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` sets apart.
-    n_iter_no_change : int, default=20
-        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
-    warm_start : bool, default=False
-        Whether `fit` continues from the rounds of the last fit.
-        On the same data this gives the same model as one long fit, to the last bit.
-    class_weight : dict or "balanced", optional
-        Factors on the weights of the rows of each class.
-        A dict has a number above 0 for each label; labels that it does not name keep 1.
-        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
-        belong to it (rows count by `sample_weight`).
-    categorical_features : array-like or "from_dtype", default="from_dtype"
-        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
-        Columns of text and of categorical types are categories without being listed.
-    n_jobs : int, optional
-        Number of threads, as in joblib: None means 1 and -1 means all cores.
-        The model does not depend on it.
-    random_state : int or RandomState, optional
-        Seed of what is drawn: rows (`subsample`), features (`max_features`) and the rows that `early_stopping` sets
-        apart.
-    verbose : int, default=0
-        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (K,)
-        The class labels, sorted.
-    decisions_ : ndarray of shape (D,)
-        What `predict` may return: the classes, and then other decisions that the costs name.
-    cost_ : CostMatrix or None
-        Costs of the fit; None if they were given for each row.
     model_ : AdditiveModel
         The scores S, with the K - 1 learners of each round.
-    n_iter_ : int
-        Number of rounds kept, T below.
     train_loss_ : ndarray of shape (T + 1,)
         The loss L before round 1 and after every round.
     train_risk_ : ndarray of shape (T + 1,)
@@ -193,19 +138,6 @@ class MCBoostClassifier(RecipeClassifier):
     validation_risk_ : ndarray or None
         The same for the rows that `early_stopping` watches, before round 1 and after every round that was run; None
         without early stopping.
-    evals_result_ : dict
-        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
-        It exists if `fit` was given an `eval_set`; model files do not keep it.
-    feature_importances_ : ndarray of shape (d,)
-        Share of each feature in the relative falls of the loss; the shares sum to 1.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (d,)
-        Names of the features, if X had names that are all strings.
-    columns_ : list of ColumnFacts
-        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
-        remark if it looks wrong.
-        Model files do not keep it.
 
     See Also
     --------
@@ -251,76 +183,21 @@ class MCBoostClassifier(RecipeClassifier):
     array([0, 0, 0, 0, 0])
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
-        **RecipeClassifier._rules,
-        "cost_scale": Number(float, 0, open_low=True, optional=True),
-        "loss": Choice(("gll", "gel", "mc", "ls", "lt", GAMMA_PHI)),
-        "gamma": SmoothFunction(("identity", "log")),
-        "phi": SmoothFunction(("exponential", "logistic", "squared hinge", "squared")),
-        "decision": Choice(("argmax", "bayes")),
-        "descent": Choice(("coordinate", "gradient", "codewords")),
-        "weak_learner": Choice(("linear", "stump", "tree")),
-        "weighting": Choice(("curvature", "uniform", "slope")),
-        "max_depth": Depth(),
-        "estimator": Regressor(),
-    }
+    n_estimators: int = 100
+    loss: str = parameter(default="gll", rule=Choice(("gll", "gel", "mc", "ls", "lt", GAMMA_PHI)), lasting=True)
+    gamma: Any = parameter(default="identity", rule=SmoothFunction(("identity", "log")), lasting=True)
+    phi: Any = parameter(
+        default="logistic", rule=SmoothFunction(("exponential", "logistic", "squared hinge", "squared")), lasting=True
+    )
+    decision: str = parameter(default="argmax", rule=Choice(("argmax", "bayes")))
+    descent: str = parameter(default="coordinate", rule=Choice(("coordinate", "gradient", "codewords")), lasting=True)
+    weak_learner: str = parameter(default="linear", rule=Choice(("linear", "stump", "tree")), lasting=True)
+    weighting: str = parameter(default="curvature", rule=Choice(("curvature", "uniform", "slope")))
+    max_depth: int = parameter(default=3, rule=Depth())
+    estimator: Any = parameter(default=None, rule=ScikitEstimator("regressor"), lasting=True)
 
-    def __init__(
-        self,
-        cost: Any = None,
-        *,
-        cost_scale: float | None = None,
-        loss: str = "gll",
-        gamma: Any = "identity",
-        phi: Any = "logistic",
-        decision: str = "argmax",
-        descent: str = "coordinate",
-        n_estimators: int = 100,
-        learning_rate: float = 1.0,
-        weak_learner: str = "linear",
-        max_depth: int = 3,
-        estimator: Any = None,
-        weighting: str = "curvature",
-        binning: str = "quantile",
-        max_bins: int | None = None,
-        subsample: float = 1.0,
-        max_features: float = 1.0,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 20,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.cost = cost
-        self.cost_scale = cost_scale
-        self.loss = loss
-        self.gamma = gamma
-        self.phi = phi
-        self.decision = decision
-        self.descent = descent
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.weak_learner = weak_learner
-        self.max_depth = max_depth
-        self.estimator = estimator
-        self.weighting = weighting
-        self.binning = binning
-        self.max_bins = max_bins
-        self.subsample = subsample
-        self.max_features = max_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _arrays = RecipeClassifier._arrays | {"lines"}
+    _links = ("softmax", "softmax2")
 
     # -- training ------------------------------------------------------------------------------------------------
     def _costs_in_loss(self, costs: RowCosts) -> RowCosts:
@@ -332,7 +209,7 @@ class MCBoostClassifier(RecipeClassifier):
         return RowCosts(table, costs.label, costs.weight, costs.label)
 
     def _scale_of_costs(self) -> float | None:
-        """None of the losses in proportion to the costs."""
+        """Return the scale; None for losses that are in proportion to the costs."""
         return super()._scale_of_costs() if self.loss in ("gll", GAMMA_PHI) else None
 
     _claim = "the mean cost of the decisions about the training rows; what their loss proves of it"
@@ -353,7 +230,7 @@ class MCBoostClassifier(RecipeClassifier):
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe
         from minrisk.learners.directed import DirectedLearners
-        from minrisk.losses.codewords import simplex_codewords
+        from minrisk.losses.codes import simplex_codewords
         from minrisk.steps.line_search import CodewordSearch, LineSearch
 
         loss = self._loss()
@@ -374,7 +251,7 @@ class MCBoostClassifier(RecipeClassifier):
         )
 
     def _trees(self, thresholds: tuple[FloatArray, ...]) -> VectorTrees:
-        """Those whose leaves are codewords."""
+        """Return trees whose leaves are codewords."""
         from minrisk._kernels.grow import CODEWORD
         from minrisk.learners.vector_tree import VectorTrees
 
@@ -383,12 +260,10 @@ class MCBoostClassifier(RecipeClassifier):
                 "descent='codewords' needs learners whose leaves are classes: use weak_learner='stump' or 'tree' and "
                 f"estimator=None, got weak_learner={self.weak_learner!r} and estimator={self.estimator!r}."
             )
-        depth = 1 if self.weak_learner == "stump" else self.max_depth
-        return VectorTrees(2**depth, thresholds, depth, sketch=None, gain=CODEWORD)
+        return VectorTrees(2**self._depth, thresholds, self._depth, sketch=None, gain=CODEWORD)
 
     def _loss(self) -> JointLoss:
-        from minrisk.losses.guess_averse import GuessAverseLoss
-        from minrisk.losses.not_guess_averse import GuessingLoss
+        from minrisk.losses.guess_averse import GuessAverseLoss, GuessingLoss
 
         if self.loss == GAMMA_PHI:
             from minrisk.losses.gamma_phi import GammaPhiLoss, Smooth, check_gamma_phi
@@ -404,12 +279,12 @@ class MCBoostClassifier(RecipeClassifier):
         from minrisk.learners.directed import Lines, RegressionTrees
 
         if self.estimator is not None:
-            from minrisk.learners.scikit_regressors import ScikitRegressors
+            from minrisk.learners.directed import ScikitRegressors
 
             return ScikitRegressors(self.estimator)
         if self.weak_learner == "linear":
             return Lines()
-        return RegressionTrees(1 if self.weak_learner == "stump" else self.max_depth, thresholds, ridge=RIDGE)
+        return RegressionTrees(self._depth, thresholds, ridge=RIDGE)
 
     def _check_decision(self, loss: JointLoss, costs: CostFacts) -> None:
         """Refuse decisions that the scores cannot make."""
@@ -425,10 +300,10 @@ class MCBoostClassifier(RecipeClassifier):
 
     # -- prediction ------------------------------------------------------------------------------------------------
     def _expected(self, X: np.ndarray, scores: FloatArray) -> FloatArray | None:
-        """Expected costs, Eq. (3), of the decision "bayes"; else None, and the largest score decides."""
+        """Return expected costs, Eq. (3), of the decision "bayes"; else None, and the largest score decides."""
         if self.decision == "argmax":
             return None
-        from minrisk.model.decisions import expected_costs
+        from minrisk.model.links import expected_costs
 
         assert self.cost_ is not None
         assert self.model_.link is not None

@@ -23,7 +23,7 @@ from minrisk.estimator import BoostedClassifier
 from minrisk.eval_sets import codes_of, record_stages
 from minrisk.fitted import check_fitted, decision_costs
 from minrisk.inputs import of_one_fit
-from minrisk.losses.surrogates import COST_TRAINED, POSTERIOR
+from minrisk.losses import COST_TRAINED, POSTERIOR
 from minrisk.validation import Choice, Depth, Features, Flag, Folds, Number, Rule
 
 if TYPE_CHECKING:
@@ -360,6 +360,10 @@ class MinRiskClassifier(BoostedClassifier):
 
     # -- training ------------------------------------------------------------------------------------------------
     _has_phases: ClassVar[bool] = True
+    _arrays: ClassVar[frozenset[str]] = frozenset(
+        {"trees", "values", "rounded vectors", "linear features", "smooth scores"}
+        | {"regression of costs", "validated loss", "early decisions"}
+    )
 
     def _train(
         self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, watch: Watch
@@ -520,7 +524,7 @@ class MinRiskClassifier(BoostedClassifier):
     # -- prediction ------------------------------------------------------------------------------------------------
     def _expected(self, X: np.ndarray, scores: FloatArray) -> FloatArray | None:
         """Expected costs under the costs of the fit: its matrix, or what was learnt from costs per row."""
-        from minrisk.model.decisions import expected_costs
+        from minrisk.model.links import expected_costs
 
         if self.model_.link is None:
             return None
@@ -584,7 +588,7 @@ class MinRiskClassifier(BoostedClassifier):
     def _predict_by(self, X: Any, cost: Any, max_excess: float) -> Labels:
         """The decisions under the costs of the fit, or these."""
         from minrisk.model.cascade import DecisionRule
-        from minrisk.model.decisions import expected_costs
+        from minrisk.model.links import expected_costs
 
         X = self._check_X(X)
         check_excess(max_excess)

@@ -13,7 +13,7 @@ U U', Eq. (7)                   ``moments``                       `minrisk.rows.
 b_n = sign <v1, delta_n>        ``binarise``                      `minrisk.rows.base`
 L_f*, Eq. (5)                   T - ``drop``                      `minrisk._kernels.similarity`
 a*, before Eq. (5)              ``ClosedFormStep`` for signs,     `minrisk.steps.closed_form`
-                                ``NewtonStep`` for real f         `minrisk.steps.newton`
+                                ``NewtonStep`` for real f         `minrisk.steps.closed_form`
 Sec. 5.2, steps 0 to 3          ``Similarities.fit``              `minrisk.learners.similarity`
 Sec. 5.2, steps 4 to 6          ``opposites``                     `minrisk.rows.base`
 loss below 1/N, Sec. 7.1        ``target_loss="1/n"``             here
@@ -37,17 +37,17 @@ which is the footnote's other remedy. Their loss has a floor, so that neither "1
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk.algorithms.base import RecipeClassifier, TrainingData
-from minrisk.algorithms.coupled import CoupledClassifier
+from minrisk.algorithms.base import TrainingData
+from minrisk.algorithms.parameters import StepParameters, algorithm, parameter
+from minrisk.algorithms.rebel import CoupledClassifier
 from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse_rows import SparseRows, stay_sparse
-from minrisk.validation import Choice, Flag, Number, Rule, TargetLoss, loss_to_reach
+from minrisk.validation import Choice, Flag, Number, TargetLoss, loss_to_reach
 
 if TYPE_CHECKING:
     from minrisk.data.binning import Binner
@@ -56,7 +56,8 @@ if TYPE_CHECKING:
 RESPONSE_SMOOTHING = {"real": 1e-8, "sign": 1e-3}  # by response: real ones are near 0 for most rows
 
 
-class LocalizedSimilaritiesClassifier(CoupledClassifier):
+@algorithm
+class LocalizedSimilaritiesClassifier(CoupledClassifier, StepParameters):
     r"""Boosting of localized similarities: "more like this training point than like that one".
 
     The scores are
@@ -77,10 +78,6 @@ class LocalizedSimilaritiesClassifier(CoupledClassifier):
 
     Parameters
     ----------
-    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
-        What each decision costs for each true class: rows are true classes, columns are decisions.
-        A table without labels has its rows and columns in the order of `classes_`, which is sorted.
-        By default every mistake costs 1.
     n_estimators : int, default=200
         Largest number of rounds. The paper trains until the loss is below 1/n; see `target_loss`.
     learning_rate : float, default=1.0
@@ -119,78 +116,21 @@ class LocalizedSimilaritiesClassifier(CoupledClassifier):
         left.
         "zero risk" is the same for any costs; see `REBELClassifier`.
         By default all rounds are made.
-    subsample : float, default=1.0
-        Share of the rows drawn for each round, without replacement.
     cache_size : float, default=500
         Megabytes for distances between training points: n numbers for each point that was compared with.
         The model does not depend on it.
-    early_stopping : bool, default=False
-        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
-        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` sets apart.
-    n_iter_no_change : int, default=20
-        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
-    warm_start : bool, default=False
-        Whether `fit` continues from the rounds of the last fit.
-        On the same data this gives the same model as one long fit, to the last bit.
-    class_weight : dict or "balanced", optional
-        Factors on the weights of the rows of each class.
-        A dict has a number above 0 for each label; labels that it does not name keep 1.
-        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
-        belong to it (rows count by `sample_weight`).
-    categorical_features : array-like or "from_dtype", default="from_dtype"
-        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
-        Columns of text and of categorical types are categories without being listed.
-    n_jobs : int, optional
-        Number of threads, as in joblib: None means 1 and -1 means all cores.
-        The model does not depend on it.
     random_state : int or RandomState, optional
         Seed of what is drawn: rows (`subsample`) and the rows that `early_stopping` sets apart.
-    verbose : int, default=0
-        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (K,)
-        The class labels, sorted.
-    decisions_ : ndarray of shape (D,)
-        What `predict` may return: the classes, and then other decisions that the costs name.
-    cost_ : CostMatrix or None
-        Costs of the fit; None if they were given for each row.
     model_ : AdditiveModel
         The scores H. ``model_.packed`` holds the training points that learners compare with, and the numbers of their
         rows.
-    n_iter_ : int
-        Number of rounds kept, T below.
     train_loss_ : ndarray of shape (T + 1,)
         The loss L before round 1 and after every round.
-    train_risk_ : ndarray of shape (T + 1,)
-        Mean cost of the decisions about the training rows, before round 1 and after every round.
-    edges_ : ndarray of shape (T,) or None
-        How far the learner of each round is from a coin: 0 is no better, and 1 is right about every row and decision.
-        A round multiplies the loss, its constant term left out, by at most sqrt(1 - edge^2).
-        None where nothing is proven: with another loss than the exponential one, with `learning_rate` above 1, or with
-        `subsample` below 1.
-    certificate_ : Certificate or None
-        ``value`` is the mean cost of the decisions about the training rows, and `edges_` prove that it is at most
-        ``bound``. ``claim`` says so in words. None where `edges_` is, or Ctrl-C ended the rounds.
-    validation_risk_ : ndarray or None
-        Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
-        without early stopping.
-    evals_result_ : dict
-        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
-        It exists if `fit` was given an `eval_set`; model files do not keep it.
     feature_importances_ : ndarray of shape (d,)
         Share of each feature in the relative falls of the loss, by its part in the squared distance of x_i and x_j.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (d,)
-        Names of the features, if X had names that are all strings.
-    columns_ : list of ColumnFacts
-        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
-        remark if it looks wrong.
-        Model files do not keep it.
 
     See Also
     --------
@@ -229,91 +169,19 @@ class LocalizedSimilaritiesClassifier(CoupledClassifier):
     0.99
     """
 
-    max_features = 1.0  # distances are measured in all of them
+    response: str = parameter(default="real", rule=Choice(("real", "sign")), lasting=True)
+    two_point: bool = parameter(default=True, rule=Flag())
+    scaling: str = parameter(default="none", rule=Choice(("none", "standard", "robust")), lasting=True)
+    n_candidates: int | None = parameter(default=None, rule=Number(int, 1, optional=True))
+    n_neighbors: int | None = parameter(default=None, rule=Number(int, 1, optional=True))
+    loss: str = parameter(default="exponential", rule=Choice(("exponential", "logistic", "squared")), lasting=True)
+    offset: str = parameter(default="tight", rule=Choice(("paper", "tight")), lasting=True)
+    smoothing: float | None = parameter(default=None, rule=Number(float, 0, optional=True))
+    fit_intercept: bool = parameter(default=True, rule=Flag(), lasting=True)
+    target_loss: float | str | None = parameter(default=None, rule=TargetLoss())
+    cache_size: float = parameter(default=500, rule=Number(float, 0))
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
-        **{
-            name: RecipeClassifier._rules[name]
-            for name in (
-                "n_estimators",
-                "learning_rate",
-                "subsample",
-                "early_stopping",
-                "validation_fraction",
-                "n_iter_no_change",
-                "warm_start",
-                "class_weight",
-                "categorical_features",
-                "n_jobs",
-                "random_state",
-                "verbose",
-            )
-        },
-        "response": Choice(("real", "sign")),
-        "two_point": Flag(),
-        "scaling": Choice(("none", "standard", "robust")),
-        "n_candidates": Number(int, 1, optional=True),
-        "n_neighbors": Number(int, 1, optional=True),
-        "loss": Choice(("exponential", "logistic", "squared")),
-        "offset": Choice(("paper", "tight")),
-        "smoothing": Number(float, 0, optional=True),
-        "fit_intercept": Flag(),
-        "target_loss": TargetLoss(),
-        "cache_size": Number(float, 0),
-    }
-
-    def __init__(
-        self,
-        cost: Any = None,
-        *,
-        n_estimators: int = 200,
-        learning_rate: float = 1.0,
-        response: str = "real",
-        two_point: bool = True,
-        scaling: str = "none",
-        n_candidates: int | None = None,
-        n_neighbors: int | None = None,
-        loss: str = "exponential",
-        offset: str = "tight",
-        smoothing: float | None = None,
-        fit_intercept: bool = True,
-        target_loss: float | str | None = None,
-        subsample: float = 1.0,
-        cache_size: float = 500,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 20,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.cost = cost
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.response = response
-        self.two_point = two_point
-        self.scaling = scaling
-        self.n_candidates = n_candidates
-        self.n_neighbors = n_neighbors
-        self.loss = loss
-        self.offset = offset
-        self.smoothing = smoothing
-        self.fit_intercept = fit_intercept
-        self.target_loss = target_loss
-        self.subsample = subsample
-        self.cache_size = cache_size
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _arrays = (CoupledClassifier._arrays - {"values"}) | {"similarities"}  # or trees, where no learner was found
 
     # -- training ------------------------------------------------------------------------------------------------
     def _prepare(self, X: Any, *data: Any) -> TrainingData:
@@ -344,8 +212,7 @@ class LocalizedSimilaritiesClassifier(CoupledClassifier):
         from minrisk.boosting.loop import Recipe
         from minrisk.learners.similarity import Similarities
         from minrisk.losses.coupled import CoupledLoss
-        from minrisk.steps.closed_form import ClosedFormStep
-        from minrisk.steps.newton import NewtonStep
+        from minrisk.steps.closed_form import ClosedFormStep, NewtonStep
 
         real = self.response == "real"
         return Recipe(

@@ -19,12 +19,11 @@ from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.learners.base import CertifyingFamily, FittedLearners, LearnerFamily, Round, Term
 from minrisk.losses.base import JOINT, Loss
 from minrisk.model.additive import AdditiveModel
-from minrisk.model.codebook import Codebook
-from minrisk.model.codes import Decoder
+from minrisk.model.codes import Codebook, Decoder
 from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.base import Rows, Totals, WholeRounds, are_corrective
 from minrisk.steps.base import StepProblem, StepSolver
-from minrisk.steps.edges import UNPROVEN, shortened
+from minrisk.steps.closed_form import UNPROVEN, shortened
 
 MOST_AHEAD = 1024  # rounds that one call of a compiled round may make
 LARGEST_LOG = 700.0  # of a loss, or of the factor that sums are brought near 1 by
@@ -37,7 +36,7 @@ class RoundResult(NamedTuple):
     terms: tuple[Term, ...]  # that it adds
     corrections: tuple[Term, ...]  # changes to the vectors of earlier learners
     totals: Totals  # after it
-    edge: float = UNPROVEN  # of its learner; see `minrisk.steps.edges`
+    edge: float = UNPROVEN  # of its learner; see `minrisk.steps.closed_form`
 
 
 class Recipe(NamedTuple):
@@ -80,7 +79,7 @@ class Progress:
     log_scale: float = 0.0
     losses: list[float] = field(default_factory=list)  # before round 1 and after every round
     log_scales: list[float] = field(default_factory=list)  # likewise; of rounds before `start` only that of the last
-    edges: list[float] = field(default_factory=list)  # of the rounds; see `minrisk.steps.edges`
+    edges: list[float] = field(default_factory=list)  # of the rounds; see `minrisk.steps.closed_form`
     totals: Totals | None = None  # of the rows as the last round left them; None where other rows go on
     whole: WholeRounds | None = None  # the compiled round on these rows
     diverged: bool = False  # the rows have made a round more, which is not kept: its loss was beyond float64

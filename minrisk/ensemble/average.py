@@ -16,15 +16,11 @@ from minrisk.ensemble import defaults
 from minrisk.ensemble.blending import Pool
 from minrisk.ensemble.kind import CrossFit, Kind
 from minrisk.ensemble.kinds import CHALLENGERS, Plain
-from minrisk.model.additive import AdditiveModel
-from minrisk.model.decisions import LINK_KERNELS
-from minrisk.model.links import Link
-from minrisk.model.node_order import by_levels
-from minrisk.model.packed import pack
+from minrisk.model.additive import AdditiveModel, pack
+from minrisk.model.links import LINK_KERNELS, Link
 from minrisk.model.projection import Projection
-from minrisk.model.rounded_vectors import RoundedVectors
-from minrisk.model.short_floats import shortened
-from minrisk.model.trees import CONSTANT
+from minrisk.model.rounded_vectors import RoundedVectors, shortened
+from minrisk.model.trees import CONSTANT, by_levels
 from minrisk.rows.costs import CostFacts
 
 

@@ -15,8 +15,7 @@ from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
 from minrisk.ensemble.calibration import Mixture, fit_mixture
 from minrisk.ensemble.kind import CrossFit
-from minrisk.model.decisions import LINK_KERNELS
-from minrisk.model.links import Link
+from minrisk.model.links import LINK_KERNELS, Link
 from minrisk.rows.costs import SAME_RISK
 from minrisk.rows.folded import HeldOut
 

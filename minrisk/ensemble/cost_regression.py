@@ -34,10 +34,9 @@ from minrisk.ensemble.cross_fitting import checkpoints, exceeds_its_error, poole
 from minrisk.ensemble.kind import Settings, Table
 from minrisk.ensemble.kinds.plain import TreeMember, recipe_of, usual_trees
 from minrisk.losses.coupled import CoupledLoss
+from minrisk.model.additive import pack
 from minrisk.model.links import Link
-from minrisk.model.node_order import by_levels
-from minrisk.model.packed import pack
-from minrisk.model.trees import PackedTrees
+from minrisk.model.trees import PackedTrees, by_levels
 from minrisk.rows.columns import Columns
 from minrisk.rows.folded import ClassRows, FoldedRows, HeldOut
 

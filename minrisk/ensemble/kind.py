@@ -17,8 +17,7 @@ from minrisk.boosting.monitors import Monitor
 from minrisk.ensemble import defaults, sizes
 from minrisk.ensemble.budget import UNLIMITED, Budget
 from minrisk.model.links import Link
-from minrisk.model.projection import Projection
-from minrisk.model.smooth import SmoothScores
+from minrisk.model.projection import Projection, SmoothScores
 from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts

@@ -14,7 +14,7 @@ from minrisk.data.copies import content_keys
 from minrisk.data.row_keys import numbered_keys, odd_numbers, waiting_times
 from minrisk.ensemble.defaults import LANDMARKS, REACH
 from minrisk.ensemble.directions import standardisation, standardised
-from minrisk.model.smooth import SmoothScores
+from minrisk.model.projection import SmoothScores
 
 RANK = 1e-5  # share of the largest eigenvalue of the landmarks' kernels, below which a direction is rounding
 

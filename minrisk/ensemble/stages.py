@@ -19,8 +19,7 @@ from minrisk.ensemble import defaults
 from minrisk.ensemble.blending import Pool
 from minrisk.ensemble.calibration import fit_weight
 from minrisk.model.cascade import NEVER, Cascade, DecisionRule, stage_rounds
-from minrisk.model.decisions import expected_costs
-from minrisk.model.links import Link
+from minrisk.model.links import Link, expected_costs
 from minrisk.rows.base import Rows
 from minrisk.rows.folded import HeldOut
 

@@ -39,7 +39,7 @@ from minrisk.ensemble.folds import folds_of
 from minrisk.ensemble.kind import CrossFit, Kind, Member, Settings, Table, Task, is_wide
 from minrisk.ensemble.kinds import CHALLENGERS, Plain
 from minrisk.ensemble.kinds.variation import Factors, Variation
-from minrisk.losses.surrogates import POSTERIOR, surrogate_loss
+from minrisk.losses import POSTERIOR, surrogate_loss
 from minrisk.model.projection import Projection
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts

@@ -12,8 +12,7 @@ from minrisk.export.onnx_graph import Graph
 from minrisk.export.parts import ModelParts, leaf_trees, trees_of
 from minrisk.model.codes import Decoder
 from minrisk.model.links import LEAST_SHARE, Link
-from minrisk.model.projection import Projection
-from minrisk.model.smooth import SmoothScores
+from minrisk.model.projection import Projection, SmoothScores
 
 
 def add_scores(graph: Graph, parts: ModelParts, X: str, numbers: str, tree_type: str) -> str:

@@ -18,8 +18,7 @@ from minrisk.fitted import check_fitted
 from minrisk.inspection.shap_trees import SIDE_BY_SIDE, TreeNodes, TreePaths, TreeShapley, gauss_legendre
 from minrisk.inspection.why_columns import rows_here
 from minrisk.model.additive import AdditiveModel
-from minrisk.model.projection import Projection
-from minrisk.model.smooth import SmoothScores
+from minrisk.model.projection import Projection, SmoothScores
 from minrisk.model.trees import PackedTrees
 
 CONVERTED_ROWS = 4096  # rows of the background that are looked at together

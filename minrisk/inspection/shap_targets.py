@@ -15,8 +15,7 @@ from minrisk.data.label_cells import check_labels
 from minrisk.estimator import BoostedClassifier
 from minrisk.fitted import decision_costs
 from minrisk.inspection.shap_trees import gauss_legendre
-from minrisk.model.decisions import LINK_KERNELS, expected_costs
-from minrisk.model.links import log_probabilities
+from minrisk.model.links import LINK_KERNELS, expected_costs, log_probabilities
 
 LINE_POINTS = 10  # of Gauss and Legendre on a panel: exact to float64 where log-odds change by 2
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs.tables import avoidable
 from minrisk.fitted import decides_by_any_costs, decision_costs
-from minrisk.model.decisions import expected_costs
+from minrisk.model.links import expected_costs
 
 BY_COST, BY_SCORE = "expected cost", "score"  # by which decisions are taken
 

@@ -23,8 +23,7 @@ from minrisk.data.frames import NUMBER
 from minrisk.inspection.why_answers import Decider
 from minrisk.inspection.why_columns import ColumnTexts, value_text
 from minrisk.inspection.why_types import TRUTH_VALUE, WHOLE_NUMBERS, kind_of_column
-from minrisk.model.regressors import PackedRegressors
-from minrisk.model.similarities import PackedSimilarities
+from minrisk.model.similarities import PackedRegressors, PackedSimilarities
 from minrisk.model.trees import PackedTrees
 
 _GRID_VALUES = 64  # values of a column along which scores are not constant between thresholds

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import minrisk
-from minrisk.algorithms.baselines.adaboost_mo import DECODINGS
+from minrisk.algorithms import ALGORITHMS
+from minrisk.algorithms.base import RecipeClassifier
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.data.categories import FEW_VALUES, MOST_SHARES
 from minrisk.data.frames import DAY_ROLES
 from minrisk.data.kept import MOST_BITS, MOST_FEATURES, MOST_LETTERS, is_kept, name_in
 from minrisk.io.arrays import Allowance
 from minrisk.io.labels import DTYPE, short_repr
-from minrisk.losses.surrogates import COST_TRAINED, POSTERIOR
+from minrisk.losses import COST_TRAINED, POSTERIOR
 from minrisk.model.links import LINKS
 from minrisk.validation import LARGEST_SEED, Choice, Number, Rule
 
@@ -184,33 +184,21 @@ TRIED = Fields(
         "pooled_risk": Maybe(FINITE),
     }
 )
+METHODS: dict[str, Any] = {method.__name__: method for method in ALGORITHMS}
+
+
+def _facts_of(method: type[RecipeClassifier]) -> Fields:
+    """Return what a file keeps of a fit beside the model, its curves and its labels."""
+    kept = {name: method._rules[name] for name in method._parameters_kept}
+    proven = (
+        {} if method._claim is RecipeClassifier._claim else {"certificate": Fields({"value": FINITE, "bound": FINITE})}
+    )
+    return Fields({"log_scale": FINITE, **kept}, proven)
+
+
 FACTS = {
     "MinRiskClassifier": Fields({"surrogate": Choice((*POSTERIOR, *COST_TRAINED)), "selection": ListOf(TRIED, 1)}),
-    **{
-        name: Fields({"log_scale": FINITE})
-        for name in (
-            "PIBoostClassifier",
-            "BAdaCostClassifier",
-            "AdaBoostMHClassifier",
-            "GentleBoostClassifier",
-            "AdaBoostECCClassifier",
-            "AOSOLogitBoostClassifier",
-            "GradBoostClassifier",
-            "AdaBoostSIPClassifier",
-        )
-    },
-    **{
-        name: Fields({"log_scale": FINITE}, {"certificate": Fields({"value": FINITE, "bound": FINITE})})
-        for name in (
-            "REBELClassifier",
-            "LocalizedSimilaritiesClassifier",
-            "MCBoostClassifier",
-            "StagewiseMCBoostClassifier",
-            "MultiBoostClassifier",
-            "StructBoostClassifier",
-        )
-    },
-    "AdaBoostMOClassifier": Fields({"log_scale": FINITE, "decoding": Choice(DECODINGS)}),
+    **{name: _facts_of(method) for name, method in METHODS.items() if issubclass(method, RecipeClassifier)},
 }
 HEADER = Fields(
     {
@@ -326,8 +314,7 @@ def check(rule: Any, value: Any, name: str) -> None:
 def _parameters(header: Mapping[str, Any]) -> dict[str, Any]:
     """The constructor's parameters; what is a matter of the machine is left out."""
     given = {name: value for name, value in header["parameters"].items() if name not in RUN_PARAMETERS}
-    kind: Any = {kind.__name__: kind for kind in minrisk.ALGORITHMS}[header["algorithm"]]
-    rules: Mapping[str, Rule] = kind._rules
+    rules: Mapping[str, Rule] = METHODS[header["algorithm"]]._rules
     for accepted in (dict.fromkeys(rules, Maybe(ParameterValue())), rules):
         check(Fields({}, accepted), given, "its header['parameters']")
     return given

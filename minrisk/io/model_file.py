@@ -39,10 +39,9 @@ from minrisk.io.planes import SIGNED, Planes
 from minrisk.io.restore import check_scores, check_stages, restore, room_of_mantissas
 from minrisk.io.schema import GROUPS, REGRESSION, Contents, check_range
 from minrisk.model.additive import AdditiveModel
-from minrisk.model.node_order import by_levels
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.similarities import PackedSimilarities
-from minrisk.model.trees import PackedTrees
+from minrisk.model.trees import PackedTrees, by_levels
 from minrisk.validation import check_parameters, plain_array
 
 MAGIC = b"minrisk\n"  # what a model file begins with

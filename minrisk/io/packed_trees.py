@@ -1,6 +1,6 @@
 """Trees as files hold them, and their way back: checked, so that a prediction kernel can walk them.
 
-Nodes are in the order of `minrisk.model.node_order.by_levels`, so that a bit for each, whether it is a leaf, says all
+Nodes are in the order of `minrisk.model.trees.by_levels`, so that a bit for each, whether it is a leaf, says all
 of a tree's shape, and mostly which vector a leaf names. A split names a feature and the place of its threshold in a
 table of the feature's thresholds. Arrays are asked for one at a time, so that reading takes hardly more memory than the
 trees. docs/more/developers/model_files.md has the whole.
@@ -17,8 +17,7 @@ from minrisk._kernels._dtypes import MAX_DEPTH
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.io.arrays import Array
 from minrisk.io.planes import BLOCK, REALS, WHOLE, Planes
-from minrisk.model.node_order import chunks, dtype_below, is_by_levels
-from minrisk.model.trees import PackedTrees, narrow
+from minrisk.model.trees import PackedTrees, chunks, dtype_below, is_by_levels, narrow
 
 NODE_BYTES, TREE_BYTES = 56, 32  # that a node and a tree of any kind take in memory, at most
 

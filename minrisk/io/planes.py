@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk.model.short_floats import shortened
+from minrisk.model.rounded_vectors import shortened
 
 BLOCK = 1 << 15  # numbers that are coded at a time, so that they take little memory
 

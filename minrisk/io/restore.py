@@ -7,23 +7,21 @@ from typing import Any
 
 import numpy as np
 
-import minrisk
 from minrisk._kernels._dtypes import FAR
 from minrisk._typing import FloatArray
 from minrisk.data.categories import Categories, Category, DayColumn
 from minrisk.data.kept import name_in
 from minrisk.ensemble.cost_regression import CostRegression
-from minrisk.io.header import SAID_OF_DATA
+from minrisk.io.header import METHODS, SAID_OF_DATA
 from minrisk.io.labels import restore_labels
 from minrisk.io.packed_trees import read_trees
 from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_columns
 from minrisk.model.additive import FINER, AdditiveModel
 from minrisk.model.cascade import Cascade, stage_rounds
 from minrisk.model.codes import Decoder
-from minrisk.model.projection import Projection
+from minrisk.model.projection import Projection, SmoothScores
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.similarities import PackedSimilarities
-from minrisk.model.smooth import SmoothScores
 from minrisk.model.trees import PackedTrees
 
 
@@ -36,8 +34,7 @@ def restore(contents: Contents) -> Any:
         If numbers are out of their range, trees do not hang together, or scores would not be finite.
     """
     header = contents.header
-    kind: Any = {algorithm.__name__: algorithm for algorithm in minrisk.ALGORITHMS}[contents.algorithm]
-    estimator = kind(**header["parameters"])
+    estimator = METHODS[contents.algorithm](**header["parameters"])
     restore_labels(estimator, header, contents, contents.room)
     estimator.model_ = _model(contents)
     if contents.algorithm == "MinRiskClassifier":

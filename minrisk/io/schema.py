@@ -19,10 +19,10 @@ import numpy as np
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.data.distances import FARTHEST
 from minrisk.io.arrays import Allowance, ArchiveArrays
-from minrisk.io.header import read_header
+from minrisk.io.header import METHODS, read_header
 from minrisk.io.labels import short_repr
 from minrisk.io.planes import REALS, SIGNED, WHOLE, PlaneCoding
-from minrisk.losses.surrogates import POSTERIOR
+from minrisk.losses import POSTERIOR
 from minrisk.model.cascade import NEVER
 from minrisk.model.rounded_vectors import EXPONENTS
 
@@ -147,42 +147,7 @@ GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
 
 # -- the whole ---------------------------------------------------------------------------------------------------------
 ANY = {"model", "vectors", "costs", "stated costs", "categories"}  # groups that any model may have
-HELD = ANY | {"trees", "values"}
-CURVES = {"training costs", "validated costs"}
-HELD_BY = {
-    "MinRiskClassifier": HELD
-    | {"rounded vectors", "linear features", "smooth scores", "regression of costs", "validated loss"}
-    | {"early decisions"},
-    "REBELClassifier": HELD | CURVES | {"edges"},
-    "LocalizedSimilaritiesClassifier": ANY | CURVES | {"edges", "similarities", "trees"},  # one of the last, or none
-    "MCBoostClassifier": HELD | CURVES | {"lines"},
-    "StagewiseMCBoostClassifier": HELD | CURVES,
-    "MultiBoostClassifier": HELD | CURVES | {"stages"},
-    "PIBoostClassifier": HELD | CURVES,
-    "BAdaCostClassifier": HELD | CURVES,
-    "AdaBoostMHClassifier": HELD | CURVES,
-    "GentleBoostClassifier": HELD | CURVES,
-    "AdaBoostECCClassifier": HELD | CURVES,
-    "AOSOLogitBoostClassifier": HELD | CURVES,
-    "GradBoostClassifier": HELD | CURVES | {"stages"},
-    "AdaBoostMOClassifier": HELD | CURVES | {"output code"},
-    "AdaBoostSIPClassifier": HELD | CURVES,
-    "StructBoostClassifier": HELD | CURVES | {"stages"},
-}
 LINKS_OF = {"softmax": "softmax", "exponential": "sigmoid2"}  # by surrogate; those trained on costs have none
-OTHER_LINKS = {
-    **dict.fromkeys(("REBELClassifier", "LocalizedSimilaritiesClassifier"), ("sigmoid2", "sigmoid", "linear")),
-    **dict.fromkeys(
-        ("MCBoostClassifier", "StagewiseMCBoostClassifier", "MultiBoostClassifier"), ("softmax", "softmax2")
-    ),
-    **dict.fromkeys(("PIBoostClassifier", "AdaBoostMOClassifier", "StructBoostClassifier"), ()),
-    "BAdaCostClassifier": ("softmax",),
-    "GradBoostClassifier": ("softmax",),
-    "AOSOLogitBoostClassifier": ("softmax",),
-    **dict.fromkeys(("AdaBoostECCClassifier", "AdaBoostSIPClassifier"), ("softmax2",)),
-    "AdaBoostMHClassifier": ("sigmoid2",),
-    "GentleBoostClassifier": ("sigmoid2", "softmax"),
-}
 
 
 def named_sizes(
@@ -340,7 +305,7 @@ class Contents(Mapping[str, np.ndarray]):
             parts |= arrays
         if unknown := names - parts.keys():
             raise ValueError(f"it has an array {short_repr(min(unknown))}, which does not belong to such a model.")
-        if strange := groups - HELD_BY[self.algorithm]:
+        if strange := groups - ANY - METHODS[self.algorithm]._arrays:
             raise ValueError(f"it is of {self.algorithm}, which has no {min(strange)}.")
         return groups, parts
 
@@ -378,7 +343,7 @@ def _link_fits(f: Contents) -> bool:
     link, by_class = f.header["link"], f.sizes["scores"] == f.sizes["classes"]
     if f.algorithm == "MinRiskClassifier":
         return bool(link == LINKS_OF.get(f.header["facts"]["surrogate"]))
-    return link is None or (by_class and link in OTHER_LINKS[f.algorithm])
+    return link is None or (by_class and link in METHODS[f.algorithm]._links)
 
 
 def _categories_fit(f: Contents) -> bool:

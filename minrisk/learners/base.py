@@ -1,4 +1,4 @@
-"""What a family of weak learners is, and the problem of one round."""
+"""Families of weak learners, and the problem of one round."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_ANSWER = CONSTANT._replace(value=np.zeros(1))  # keeps the place of a learner
 
 
 class Round(NamedTuple):
-    """What a family gets to see: the rows, this round's features, and how the vector of a response is solved for."""
+    """Hold what a family gets to see: the rows, the features of the round, and how vectors are solved for."""
 
     rows: Rows
     problem: StepProblem
@@ -39,7 +39,7 @@ class FittedLearners(NamedTuple):
     step: Step
 
     def terms(self, factor: float) -> tuple[Term, ...]:
-        """What the model gets, the vectors times a factor."""
+        """Return what the model gets, the vectors times a factor."""
         vectors, first, terms = factor * self.step.vectors, 0, []
         for learner in self.learners:
             terms.append(Term(learner, vectors[first : first + learner.n_vectors]))
@@ -52,14 +52,14 @@ class LearnerFamily(Protocol):
 
     @property
     def traits(self) -> frozenset[str]:
-        """Facts that steps may rely on; "signs": responses are -1 or +1."""
+        """Return facts that steps may rely on; "signs": responses are -1 or +1."""
 
     @property
     def requires(self) -> frozenset[str]:
-        """Traits that the rows must have."""
+        """Return traits that the rows must have."""
 
     def fit(self, round_: Round) -> FittedLearners | None:
-        """The best learner (its response left in the rows), or learners; None when none separates anything."""
+        """Find the best learner (its response left in the rows), or learners; None when none separates anything."""
 
 
 @runtime_checkable

@@ -8,7 +8,6 @@ ICML 1997.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,12 +17,12 @@ from minrisk._kernels.split import ABSOLUTE_EDGE_GAIN
 from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.learners.directed import RegressionTrees
-from minrisk.learners.greedy_tree import stump_at
+from minrisk.learners.greedy_tree import SignTrees, stump_at
 from minrisk.learners.vector_tree import TRIALS
-from minrisk.losses.base import JOINT, LEAVES, SIGNS, STUMPS
+from minrisk.losses.base import JOINT, LEAVES, SIGNS
 from minrisk.model.codes import exhaustive
 from minrisk.rows.base import DIRECTED_ROWS, PAIR_ROWS, are_directed, are_pairs
-from minrisk.steps.base import Step, StepProblem
+from minrisk.steps.base import Step, StepProblem, StepSolver
 from minrisk.steps.closed_form import minimiser, value_after
 
 ENUMERATED = 12  # decisions up to which all ways of colouring them are tried: 2047 of them
@@ -51,16 +50,14 @@ class ColouredTrees(RegressionTrees):
     colours: str = "random-half"
     requires = frozenset({DIRECTED_ROWS})
 
-    @property
-    def traits(self) -> frozenset[str]:
-        """Facts that steps may rely on."""
-        return frozenset({LEAVES})
+    traits = frozenset({LEAVES})
 
     def fit(self, round_: Round) -> FittedLearners | None:
         """Draw colours, grow the tree and solve for its leaves; other colours where nothing can be split."""
         rows, problem = round_.rows, round_.problem
         assert are_directed(rows)  # as required
         rule = self.rule(len(round_.features))
+        # Colours, or features, may leave nothing to split; others are drawn then.
         for trial in range(TRIALS):
             seed = round_.seed + trial
             if self.colours == "max-cut" and trial == 0:
@@ -75,27 +72,20 @@ class ColouredTrees(RegressionTrees):
         else:
             return None
         step = round_.solver.solve(problem._replace(directions=direction[None]))
-        tree = self.trees.finished(grown, max(0.0, 1.0 - step.value / problem.value))
+        tree = self.trees.finished(grown, problem.fall(step))
         rows.respond(tree)
         return FittedLearners((tree,), step)
 
 
 @dataclass(frozen=True)
-class ColourStep:
+class ColourStep(StepSolver):
     """g = 1/2 ln(W+ / W-) in every leaf, W+ and W- the weights of its rows of either colour: alpha and -beta of ECC.
 
     Of the pairs that colours part the loss is W+ e^-g + W- e^g there, of the others it stays.
-
-    Parameters
-    ----------
-    smoothing : float
-        Weight of phantom rows of either colour in every leaf, as a share of all.
     """
 
-    smoothing: float
-    requires: frozenset[str] = frozenset({JOINT, LEAVES, DIRECTED_ROWS})
-    gain: int | None = None
-    columns: int = 0
+    smoothing: float  # weight of phantom rows of either colour in every leaf, as a share of all
+    requires = frozenset({JOINT, LEAVES, DIRECTED_ROWS})
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise in every leaf of the tree that was grown along the direction."""
@@ -109,31 +99,17 @@ class ColourStep:
 
 
 @dataclass(frozen=True)
-class SharedPatterns:
+class SharedPatterns(SignTrees):
     """argmax over f in {-1, +1} and colours mu of sum_i f_i <mu, edge_i>, which is sum_k |E_k| at mu_k = sign E_k.
 
     E_k = sum_i f_i edge_ik. Stumps are found with their colours by exact search; a tree is deepened layer by layer
     while the sum rises, for the colours so far, which then are taken again.
-
-    Parameters
-    ----------
-    max_depth : int
-        1 for stumps.
-    thresholds : sequence of ndarray
-        Of the binner.
     """
 
-    max_depth: int
-    thresholds: Sequence[FloatArray]
     requires = frozenset({PAIR_ROWS})
 
-    @property
-    def traits(self) -> frozenset[str]:
-        """Facts that steps may rely on."""
-        return frozenset({SIGNS, STUMPS} if self.max_depth == 1 else {SIGNS})
-
     def fit(self, round_: Round) -> FittedLearners | None:
-        """The learner, its colours, and the step along half of them; see `LearnerFamily.fit`."""
+        """Find the learner, its colours, and the step along half of them."""
         rows, problem = round_.rows, round_.problem
         assert are_pairs(rows)  # as required
         split = rows.best_stump(ABSOLUTE_EDGE_GAIN, problem.mass, round_.features)
@@ -143,33 +119,25 @@ class SharedPatterns:
         colours = preferred(rows.edges())
         for _ in range(self.max_depth - 1):
             rows.contrast_along(colours)
-            changes = rows.best_leaf_splits(tree.signs, round_.features)
-            if not np.any(changes.gain > 0):
+            deeper = tree.deepened_in(rows, round_.features)
+            if deeper is None:
                 break
-            tree, child = tree.deepened(changes)
-            rows.split_leaves(changes, child)
+            tree = deeper
             colours = preferred(rows.edges())
         step = round_.solver.solve(problem._replace(directions=0.5 * colours[None]))
-        fall = max(0.0, 1.0 - step.value / problem.value)
-        return FittedLearners((tree.credited(self.thresholds, fall),), step)
+        return FittedLearners((tree.credited(self.thresholds, problem.fall(step)),), step)
 
 
 @dataclass(frozen=True)
-class PartitionStep:
+class PartitionStep(StepSolver):
     """g = 1/2 ln(W+ / W-) along half the colours, one for the whole learner.
 
     Of GEL the pairs of classes that the colours part have the loss W+ e^-g + W- e^g, and the others keep theirs.
-
-    Parameters
-    ----------
-    smoothing : float
-        Weight of phantom rows on either side, as a share of all.
     """
 
-    smoothing: float
-    requires: frozenset[str] = frozenset({JOINT, SIGNS, PAIR_ROWS})
-    gain: int | None = None
-    columns: int = 1
+    smoothing: float  # weight of phantom rows on either side, as a share of all
+    requires = frozenset({JOINT, SIGNS, PAIR_ROWS})
+    columns = 1
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response, by sums over pairs of classes."""
@@ -184,19 +152,19 @@ class PartitionStep:
 
 
 def preferred(edges: FloatArray) -> FloatArray:
-    """The colours (D,) along which edges have the largest sum."""
+    """Return the colours (D,) along which edges have the largest sum."""
     return np.where(edges > 0.0, 1.0, -1.0)
 
 
 def random_half(D: int, seed: int) -> FloatArray:
-    """Colours (D,): -1 for half of the decisions, rounded down, and 1 for the others; all halves are as likely."""
+    """Draw colours (D,): -1 for half of the decisions, rounded down, and 1 for the others; all halves are as likely."""
     colours = np.ones(D)
     colours[np.random.default_rng(seed).permutation(D)[: D // 2]] = -1.0
     return colours
 
 
 def max_cut(graph: FloatArray, seed: int) -> FloatArray:
-    """Colours (D,) between which a symmetric graph (D, D) with weights of 0 or more has the largest cut.
+    """Return colours (D,) between which a symmetric graph (D, D) with weights of 0 or more has the largest cut.
 
     All colours of up to twelve decisions are tried. Of more, drawn halves are improved as long as another colour for
     one decision cuts more.
@@ -211,7 +179,7 @@ def max_cut(graph: FloatArray, seed: int) -> FloatArray:
 
 
 def _improved(colours: FloatArray, graph: FloatArray) -> FloatArray:
-    """Colours that no other colour of a single decision makes better."""
+    """Return colours that no other colour of a single decision makes better."""
     while True:
         gain = colours * (graph @ colours)  # what the cut grows by
         best = int(gain.argmax())

@@ -1,4 +1,4 @@
-"""Real-valued learners along given directions: single-feature lines, stumps and trees fitted by least squares.
+"""Learners along given directions, fitted by least squares, and separators of groups of classes.
 
 MCBoost's weak learners g(x) = a x + b (Beijbom et al., ICML 2014, Sec. 5): "ax + b" is read as one feature x_j, and
 g* of Eq. (30), which is linear in g and has no minimum without a norm, as a weighted least-squares fit to -w^r.
@@ -11,14 +11,18 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from sklearn.base import clone
 
 from minrisk._cached import cached_property
+from minrisk._kernels._dtypes import TIE
 from minrisk._typing import FloatArray
 from minrisk.learners.base import NO_ANSWER, FittedLearners, Round
+from minrisk.learners.greedy_tree import stump
 from minrisk.learners.vector_tree import VectorTrees
-from minrisk.losses.base import DIRECTED
+from minrisk.losses.base import DIRECTED, SIGNS
+from minrisk.model.similarities import FittedRegressor
 from minrisk.model.trees import CONSTANT, Tree
-from minrisk.rows.base import DIRECTED_ROWS, DirectedRows, GrowthRule, are_directed
+from minrisk.rows.base import CHAIN_ROWS, DIRECTED_ROWS, ChainRows, DirectedRows, GrowthRule, are_chains, are_directed
 from minrisk.rows.row_losses import DirectedRowLoss
 
 
@@ -26,7 +30,7 @@ class Regression(Protocol):
     """Fits a learner to the target that the rows hold."""
 
     def find(self, rows: DirectedRows, round_: Round, seed: int) -> Any:
-        """A `Tree`, or what stands for one, its gains adding up to 1; None if nothing can be fitted."""
+        """Find a `Tree`, or what stands for one, its gains adding up to 1; None if nothing can be fitted."""
 
 
 @dataclass(frozen=True)
@@ -34,22 +38,13 @@ class DirectedLearners:
     """One learner for each direction of a step, all fitted at the same scores.
 
     With one direction to a step this is coordinate descent, with all of them gradient descent.
-
-    Parameters
-    ----------
-    regression : Regression
-    weighting : {"uniform", "slope", "curvature"}
-        See `DirectedRows.aim`.
     """
 
     regression: Regression
-    weighting: str
+    weighting: str  # {"uniform", "slope", "curvature"}: see `DirectedRows.aim`
     requires = frozenset({DIRECTED_ROWS})
 
-    @property
-    def traits(self) -> frozenset[str]:
-        """Facts that steps may rely on."""
-        return frozenset({DIRECTED})
+    traits = frozenset({DIRECTED})
 
     def fit(self, round_: Round) -> FittedLearners | None:
         """Fit the learners, then solve for the step along them; see `LearnerFamily.fit`."""
@@ -66,7 +61,7 @@ class DirectedLearners:
             rows.respond(learners[-1])
             rows.steer(direction, r, len(directions), problem.value)
         step = round_.solver.solve(problem)
-        share = max(0.0, 1.0 - step.value / problem.value) / len(directions)
+        share = problem.fall(step) / len(directions)
         return FittedLearners(tuple(learner._replace(gain=share * learner.gain) for learner in learners), step)
 
 
@@ -75,7 +70,6 @@ class Lines:
     """g(x) = a x_j + b, the feature j of least weighted squares; a missing value counts as the feature's mean."""
 
     def find(self, rows: DirectedRows, round_: Round, seed: int) -> Tree | None:
-        """See `Regression.find`."""
         line = rows.regress(round_.features)
         if line is None:
             return None
@@ -90,38 +84,105 @@ class Lines:
 
 @dataclass(frozen=True)
 class RegressionTrees:
-    """Trees grown best leaf first by least squares, a number in every leaf.
+    """Trees grown best leaf first by least squares, a number in every leaf."""
 
-    Parameters
-    ----------
-    max_depth : int
-        1 for stumps.
-    thresholds : sequence of ndarray
-        Of the binner.
-    min_share : float
-        Nodes are split that have this share of the weight of all rows, at least.
-    ridge : float
-        See `DirectedRows.grow_regression`.
-    """
-
-    max_depth: int
-    thresholds: Sequence[FloatArray]
-    min_share: float = 0.0
-    ridge: float = 0.0
+    max_depth: int  # 1 for stumps
+    thresholds: Sequence[FloatArray]  # of the binner
+    min_share: float = 0.0  # nodes are split that have this share of the weight of all rows, at least
+    ridge: float = 0.0  # see `DirectedRows.grow_regression`
 
     @cached_property
     def trees(self) -> VectorTrees:
-        """What makes immutable trees of grown ones."""
+        """Return what makes immutable trees of grown ones."""
         return VectorTrees(2**self.max_depth, self.thresholds, self.max_depth)
 
     def rule(self, n_features: int) -> GrowthRule:
-        """How far a tree grows on so many features."""
+        """Return how far a tree grows on so many features."""
         return GrowthRule(2**self.max_depth, self.max_depth, 1, n_features, min_share=self.min_share)
 
     def find(self, rows: DirectedRows, round_: Round, seed: int) -> Tree | None:
-        """See `Regression.find`."""
         rule = self.rule(len(round_.features))
         grown, values = rows.grow_regression(rule, round_.features, seed, self.ridge)
         tree = self.trees.finished(grown, 1.0)
         leaf = tree.left == np.arange(len(tree.left))
         return tree._replace(value=np.where(leaf, values[tree.vector], 0.0), vector=np.zeros_like(tree.vector))
+
+
+@dataclass(frozen=True)
+class ScikitRegressors:
+    """Clones of a regressor, fitted to the targets of the rows that weigh something."""
+
+    estimator: Any  # its `random_state`, where it has one that is None, is drawn from the round's seed
+
+    def find(self, rows: DirectedRows, round_: Round, seed: int) -> FittedRegressor | None:
+        """See `minrisk.learners.directed.Regression.find`."""
+        regressor = clone(self.estimator)
+        if regressor.get_params(deep=False).get("random_state", 0) is None:
+            regressor.set_params(random_state=seed % (1 << 31))
+        fitted = rows.fit(regressor)
+        return None if fitted is None else FittedRegressor(fitted, np.ones(1))
+
+
+# -- separators --------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Separators:
+    """One learner for each chain, all fitted at the same scores, that answers -1 or +1.
+
+    Parameters
+    ----------
+    thresholds : sequence of ndarray
+        Of the binner.
+    regression : Regression, optional
+        What is fitted to the right sides of a chain; its sign answers. Default: stumps, of all chains in one search.
+        Of classes -1 and +1 with weights w, the fall of the squared error, sums of (sum w b)^2 / sum w, is that of the
+        Gini index.
+    n_drawn : int, optional
+        How many rows a learner is fitted to, drawn by their weights with replacement. Default: all rows.
+    """
+
+    thresholds: Sequence[FloatArray]
+    regression: Regression | None = None
+    n_drawn: int | None = None
+
+    requires = frozenset({CHAIN_ROWS})
+    traits = frozenset({SIGNS})
+
+    def fit(self, round_: Round) -> FittedLearners | None:
+        """Find a learner for each chain."""
+        rows, problem = round_.rows, round_.problem
+        assert are_chains(rows)  # as required
+        learners = self._stumps(rows, round_) if self.regression is None else self._fitted(rows, round_)
+        errors = np.zeros((len(learners), 2, 2))
+        for chain, learner in enumerate(learners):
+            rows.respond(learner)
+            errors[chain] = rows.side_errors(chain)
+        found = np.array([learner is not NO_ANSWER for learner in learners])
+        errors[~found] = 0.0
+        step = round_.solver.solve(problem._replace(errors=errors))
+        share = problem.fall(step) / max(1, int(found.sum()))
+        return FittedLearners(tuple(learner._replace(gain=share * learner.gain) for learner in learners), step)
+
+    def _stumps(self, rows: ChainRows, round_: Round) -> list[Any]:
+        """Return the best stump for each chain."""
+        best = rows.best_stumps(round_.features)
+        return [
+            NO_ANSWER if feature < 0 else stump(feature, bin_, 1, 1.0)[0].finished(self.thresholds, 1.0)
+            for feature, bin_ in zip(best.feature.tolist(), best.bin.tolist(), strict=True)
+        ]
+
+    def _fitted(self, rows: ChainRows, round_: Round) -> list[Any]:
+        """Return what the regression finds for each chain."""
+        assert self.regression is not None
+        learners = []
+        for chain in range(rows.n_outputs):
+            seed = round_.seed + chain
+            if self.n_drawn is None:
+                rows.aim_at(chain)
+            else:
+                rows.draw(chain, self.n_drawn, seed)
+            learner = self.regression.find(rows, round_, seed)
+            if isinstance(learner, Tree):
+                leaf = learner.left == np.arange(len(learner.left))
+                learner = learner._replace(value=np.where(leaf, np.where(learner.value < -TIE, -1.0, 1.0), 0.0))
+            learners.append(NO_ANSWER if learner is None else learner)
+        return learners

@@ -1,4 +1,9 @@
-"""The weak learner of the most violated constraint: column generation (Paisitkriangkrai et al., 2013, Eq. 9 and 10)."""
+"""The learner of the most violated constraint of a dual: column generation.
+
+- Of pairwise losses: Paisitkriangkrai et al., 2013, Eq. (9) and (10).
+- Of cutting planes: StructBoost.
+- Of penalties on norms, the stump whose edges are the longest vector: GradBoost (Duchi and Singer, ICML 2009).
+"""
 
 from __future__ import annotations
 
@@ -8,15 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minrisk._kernels.split import LARGEST_EDGE_GAIN
+from minrisk._kernels.split import ABSOLUTE_EDGE_GAIN, LARGEST_EDGE_GAIN, QUADRATIC_GAIN
 from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round, Term
-from minrisk.learners.greedy_tree import GrowingTree, stump_at
+from minrisk.learners.greedy_tree import GrowingTree, SignTrees, stump_at
 from minrisk.losses.base import SIGNS, STUMPS
-from minrisk.rows.base import PAIR_ROWS, are_pairs
+from minrisk.rows.base import PAIR_ROWS, PLANE_ROWS, are_pairs, have_planes
 from minrisk.steps.base import Step, StepProblem
-from minrisk.steps.dual_bounds import CertifyingStep, Point
-from minrisk.steps.penalised import Objective, most_violated
+from minrisk.steps.cutting_planes import Bundle, CuttingPlaneStep, total_weight
+from minrisk.steps.penalised import DUAL_ORDERS, CertifyingStep, Objective, Point, most_violated, scaled_weight
 
 
 class Violation(NamedTuple):
@@ -27,43 +32,25 @@ class Violation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MostViolatedTrees:
+class MostViolatedTrees(SignTrees):
     """argmax over f and r of sum_i f_i edge_ir, Eq. (10): stumps by exact search, all classes from one histogram.
 
     A tree is deepened for the class of its stump, layer by layer, while the sum rises.
-
-    Parameters
-    ----------
-    max_depth : int
-        1 for stumps.
-    thresholds : sequence of ndarray
-        Of the binner.
-    nu : float
-        What no constraint may exceed.
-    tolerance : float
-        The epsilon of the stopping rule, as a share of the loss that can still be lost.
     """
 
-    max_depth: int
-    thresholds: Sequence[FloatArray]
-    nu: float
-    tolerance: float
+    nu: float  # what no constraint may exceed
+    tolerance: float  # the epsilon of the stopping rule, as a share of the loss that can still be lost
     requires = frozenset({PAIR_ROWS})
 
-    @property
-    def traits(self) -> frozenset[str]:
-        """Facts that steps may rely on."""
-        return frozenset({SIGNS, STUMPS} if self.max_depth == 1 else {SIGNS})
-
     def fit(self, round_: Round) -> FittedLearners | None:
-        """The most violated constraint's learner and its step; see `LearnerFamily.fit`."""
+        """Find the learner of the most violated constraint, and its step."""
         problem, found = round_.problem, self.search(round_)
         if found is None or Objective.of(problem, self.nu).satisfied(found.edge, self.tolerance):
             return None
         return self.fitted(found.tree, round_.solver.solve(problem), problem)
 
     def certificate(self, round_: Round, so_far: Sequence[Term]) -> tuple[float, float]:
-        """By the edges of these learners and, where the step asks for it, the largest that the search finds."""
+        """Bound it by the edges of these learners and, where the step asks for it, the largest that is found."""
         rows, problem, solver = round_.rows, round_.problem, round_.solver
         assert are_pairs(rows) and isinstance(solver, CertifyingStep)  # as required
         vectors = np.concatenate([np.empty((0, rows.n_outputs)), *(term.vectors for term in so_far)])
@@ -76,7 +63,7 @@ class MostViolatedTrees:
         return solver.certificate(point, largest)
 
     def search(self, round_: Round) -> Violation | None:
-        """The learner of the largest edge, which the rows answer as; None where nothing can be split."""
+        """Find the learner of the largest edge, which the rows answer as; None where nothing can be split."""
         rows = round_.rows
         assert are_pairs(rows)  # as required
         split = rows.best_stump(LARGEST_EDGE_GAIN, round_.problem.mass, round_.features)
@@ -90,15 +77,117 @@ class MostViolatedTrees:
             edges = -edges
         rows.contrast_along(np.eye(rows.n_outputs)[k])
         for _ in range(self.max_depth - 1):
-            changes = rows.best_leaf_splits(tree.signs, round_.features)
-            if not np.any(changes.gain > 0):
+            deeper = tree.deepened_in(rows, round_.features)
+            if deeper is None:
                 break
-            tree, child = tree.deepened(changes)
-            rows.split_leaves(changes, child)
+            tree = deeper
             edges = rows.edges()
         return Violation(tree, float(edges.max()))
 
     def fitted(self, tree: GrowingTree, step: Step, problem: StepProblem) -> FittedLearners:
-        """The learner with its step; its splits share what the step gains."""
-        fall = max(0.0, 1.0 - step.value / problem.value) if problem.value > 0 else 0.0
-        return FittedLearners((tree.credited(self.thresholds, fall),), step)
+        """Return the learner with its step; its splits share what the step gains."""
+        return FittedLearners((tree.credited(self.thresholds, problem.fall(step)),), step)
+
+
+# -- cutting planes ----------------------------------------------------------------------------------------------------
+SAME_EDGE = 1e-12  # edges that differ by a smaller share are of learners that answer alike
+MOST_SEARCHES = 30  # of a round: where a learner that is there is the best, the shares are not those of the least value
+
+
+class Sought(NamedTuple):
+    """Holds what is known of the vectors that a round begins with."""
+
+    bundle: Bundle
+    found: Violation | None  # the learner of the largest edge
+    gap: float  # share of the objective by which it may be above the least one
+
+
+@dataclass(frozen=True)
+class DualTrees(MostViolatedTrees):
+    """argmax over f and k of sum_i f_i sum_p s_p A_ipk, the dual's edges with the planes' shares s.
+
+    None where the objective is above its least value over all such learners by no more than a share, `tolerance`.
+    """
+
+    requires = frozenset({PLANE_ROWS})
+
+    def fit(self, round_: Round) -> FittedLearners | None:
+        """Find shares of planes, the learner, and the step that goes on with both."""
+        sought = self._sought(round_)
+        if sought is not None and sought.gap <= self.tolerance and len(round_.features) < round_.rows.n_features:
+            sought = self._sought(round_._replace(features=np.arange(round_.rows.n_features)))
+        if sought is None or sought.found is None or sought.gap <= self.tolerance:
+            return None
+        problem = round_.problem._replace(bundle=sought.bundle)
+        return self.fitted(sought.found.tree, round_.solver.solve(problem), problem)
+
+    def certificate(self, round_: Round, so_far: Sequence[Term]) -> tuple[float, float]:
+        """Bound it over the learners on all features; see `CertifyingFamily.certificate`."""
+        sought = self._sought(round_)
+        if sought is None:
+            return 0.0, 0.0
+        objective = sought.bundle.first_value
+        return objective * (1.0 - sought.gap), objective
+
+    def _sought(self, round_: Round) -> Sought | None:
+        """Seek planes until they end the rounds, or ask for a new learner; None where no mistake costs anything.
+
+        The gap is of the vectors before: a better point that planes have found is not in the model until `solve`.
+        """
+        rows, problem, solver = round_.rows, round_.problem, round_.solver
+        assert have_planes(rows) and isinstance(solver, CuttingPlaneStep)  # as the two require of each other
+        bundle, n_learners = solver.start(problem), len(rows.start_vectors()) - 1
+        if bundle is None:
+            return None
+        # Planes change the shares, and shares the learner that is the most violated: in turns, until one settles it.
+        for _ in range(MOST_SEARCHES):
+            done = solver.improve(problem, bundle, n_learners)
+            rows.weigh_planes(bundle.shares[1:])
+            found = self.search(round_)
+            edge = 0.0 if found is None else found.edge / total_weight(problem)
+            is_new = edge > bundle.largest_edge * (1.0 + SAME_EDGE)
+            if done or is_new or bundle.gap(bundle.value, edge) <= self.tolerance:
+                break
+        return Sought(bundle, found, bundle.gap(bundle.first_value, edge))
+
+
+# -- norms -------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class LargestNormStumps:
+    """argmax over f of |sum_i f_i edge_i|, all stumps from one histogram; by the dual norm of the penalty's.
+
+    None where that is no more than nu W and the vectors of all others stay where they are.
+
+    Parameters
+    ----------
+    thresholds : sequence of ndarray
+        Of the binner.
+    nu : float
+        Weight of the penalty, per weight of the rows.
+    norm : {"l2", "linf"}
+        Of a vector in the penalty: its length or its largest entry. Edges are judged by their length or their sum.
+    tolerance : float
+        Rounds end where no edge is longer by more than this share, and the objective falls by no more than it.
+    """
+
+    thresholds: Sequence[FloatArray]
+    nu: float
+    norm: str
+    tolerance: float
+    requires = frozenset[str]()
+    traits = frozenset({SIGNS, STUMPS})
+
+    def fit(self, round_: Round) -> FittedLearners | None:
+        """Find the stump and its step."""
+        rows, problem = round_.rows, round_.problem
+        gain = QUADRATIC_GAIN if self.norm == "l2" else ABSOLUTE_EDGE_GAIN  # by sum_k E_k^2 or sum_k |E_k|
+        split = rows.best_stump(gain, np.ones(rows.n_outputs), round_.features)
+        if split is None:
+            return None
+        tree = stump_at(rows, split.feature, split.bin, 1, split.drop)
+        length = float(np.linalg.norm(rows.edges(), DUAL_ORDERS[self.norm], axis=0))
+        step = round_.solver.solve(problem)
+        little = problem.value - step.value <= self.tolerance * problem.value
+        if little and length <= self.nu * scaled_weight(problem) * (1.0 + self.tolerance):
+            return None
+        return FittedLearners((tree.credited(self.thresholds, problem.fall(step)),), step)

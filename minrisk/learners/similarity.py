@@ -48,11 +48,10 @@ class Similarities:
 
     @property
     def traits(self) -> frozenset[str]:
-        """Facts that steps may rely on."""
         return frozenset() if self.real else frozenset({SIGNS})
 
     def fit(self, round_: Round) -> FittedLearners | None:
-        """Steps 0 to 6 of Sec. 5.2; see `LearnerFamily.fit`."""
+        """Take steps 0 to 6 of Sec. 5.2."""
         rows, problem = round_.rows, round_.problem
         assert are_similar(rows)  # as required
         rows.start_search(problem.mass, problem.loss.gain)
@@ -69,7 +68,7 @@ class Similarities:
                 best = _better(best, _Best((i, j), span, drop))
         rows.answer(best.points, best.span, self.real)
         step = round_.solver.solve(problem)
-        share = max(0.0, 1.0 - step.value / problem.value)
+        share = problem.fall(step)
         found = Similarity(
             rows.anchors(best.points),
             np.array(best.points, dtype=np.int64),
@@ -82,7 +81,7 @@ class Similarities:
 
 
 def _leading(moments: FloatArray) -> FloatArray:
-    """The eigenvector of the largest eigenvalue; where several are as large, what lies nearest to a class among them.
+    """Return the eigenvector of the largest eigenvalue; of several the combination that lies nearest to a class.
 
     So rounding does not choose the vector where classes are alike, as balanced ones.
     """
@@ -93,5 +92,5 @@ def _leading(moments: FloatArray) -> FloatArray:
 
 
 def _better(best: _Best, other: _Best) -> _Best:
-    """The one that lowers the loss more; the earlier one where they are equal to rounding."""
+    """Return the one that lowers the loss more; the earlier one where they are equal to rounding."""
     return other if other.drop > best.drop * (1.0 + TIE) else best

@@ -1,4 +1,8 @@
-"""Trees with a vector in every leaf, grown leaf by leaf: one tree per round, however many decisions there are."""
+"""Trees with a vector in every leaf, grown leaf by leaf: one tree per round, however many decisions there are.
+
+Trees of adaptive pairs of classes: P. Sun, M. D. Reid and J. Zhou, "AOSO-LogitBoost: Adaptive one-vs-one LogitBoost for
+multi-class problem", ICML 2012.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +17,11 @@ from minrisk._kernels.grow import EXACT, NEWTON, SKETCH, draw_directions
 from minrisk._kernels.scores import tree_columns
 from minrisk._typing import FloatArray, IntArray
 from minrisk.learners.base import FittedLearners, Round
-from minrisk.losses.base import EXPONENTIAL, LEAVES
+from minrisk.losses.base import EXPONENTIAL, LEAVES, SOFTMAX_EDGES
 from minrisk.model.trees import Tree
 from minrisk.rows.base import GrownTree, GrowthRule, Target
-from minrisk.steps.base import StepProblem
+from minrisk.steps.base import Step, StepProblem, StepSolver
+from minrisk.steps.leaf_vectors import LARGEST_NEWTON
 
 SPARED = 4  # times `search_rows`, from which on a sample is drawn: of fewer rows it saves little and costs accuracy
 TRIALS = 5  # draws of sketches and features before it is said that nothing can be split
@@ -78,31 +83,27 @@ class VectorTrees:
 
     @cached_property
     def flat_thresholds(self) -> tuple[FloatArray, IntArray]:
-        """All thresholds, and one more for features that have none; where each feature's begin."""
+        """Return all thresholds, and one more for features that have none; and where each feature's begin."""
         flat: FloatArray = np.concatenate([*self.thresholds, [np.inf]]).astype(np.float64)
         return flat, np.cumsum([0, *map(len, self.thresholds)])[:-1].astype(np.int64)
 
     requires = frozenset[str]()
-
-    @property
-    def traits(self) -> frozenset[str]:
-        """Facts that steps may rely on."""
-        return frozenset({LEAVES})
+    traits = frozenset({LEAVES})
 
     def n_drawn(self, n_features: int) -> int:
-        """Features that a node looks at, of so many."""
+        """Return features that a node looks at, of so many."""
         return max(1, round(self.max_features * n_features))
 
     def n_trials(self, n_features: int) -> int:
-        """Draws before it is said that nothing can be split; one where nothing is drawn."""
+        """Return draws before it is said that nothing can be split; one where nothing is drawn."""
         return TRIALS if self.sketch is not None or self.n_drawn(n_features) < n_features else 1
 
     def n_searched(self, n_rows: int) -> int | None:
-        """Rows that splits are searched on at least, of so many; None: all of them."""
+        """Return rows that splits are searched on at least, of so many; None: all of them."""
         return None if self.search_rows is None or n_rows <= SPARED * self.search_rows else self.search_rows
 
     def rule(self, n_features: int, n_rows: int) -> GrowthRule:
-        """How far a tree grows on so many features and rows."""
+        """Return how far a tree grows on so many features and rows."""
         searched = self.n_searched(n_rows)
         return GrowthRule(
             self.max_leaf_nodes,
@@ -126,10 +127,10 @@ class VectorTrees:
             if not self.constants:
                 return None
         step = round_.solver.solve(problem)
-        return FittedLearners((self.finished(grown, max(0.0, 1.0 - step.value / problem.value)),), step)
+        return FittedLearners((self.finished(grown, problem.fall(step)),), step)
 
     def _target(self, problem: StepProblem, seed: int) -> Target:
-        """What splits are chosen by in this round."""
+        """Return what splits are chosen by in this round."""
         ridge = 2.0 * problem.ridge if self.phantoms else np.zeros_like(problem.ridge)
         if self.sketch is None:
             of_loss = EXACT if EXPONENTIAL in problem.loss.traits else NEWTON
@@ -138,8 +139,53 @@ class VectorTrees:
         return Target(SKETCH, shared, directions, weight)
 
     def finished(self, grown: GrownTree, fall: float) -> Tree:
-        """The immutable tree; gains become shares of the loss's relative fall."""
+        """Return the immutable tree; gains become shares of the loss's relative fall."""
         feature, bins, left, gain, node, depth = grown
         flat, first = self.flat_thresholds
         threshold, value, vector, share = tree_columns(feature, bins, left, gain, node, first, flat, fall)
         return Tree(feature, bins, threshold, left, value, vector, share, depth)
+
+
+# -- pairs of classes --------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class PairedTrees:
+    """The leaf whose split gains most along its own pair of classes is split next, until there are `max_leaf_nodes`."""
+
+    max_leaf_nodes: int  # largest numbers of leaves and of splits on a way
+    max_depth: int  # largest numbers of leaves and of splits on a way
+    thresholds: Sequence[FloatArray]  # of the binner
+    smoothing: float  # curvature of phantom rows in every node, as a share of the mean mass of a class
+    requires = frozenset[str]()
+    traits = frozenset({LEAVES})
+
+    @cached_property
+    def _trees(self) -> VectorTrees:
+        return VectorTrees(self.max_leaf_nodes, self.thresholds, self.max_depth)
+
+    def fit(self, round_: Round) -> FittedLearners | None:
+        """Grow the tree, then take the steps along the pairs of its leaves; see `LearnerFamily.fit`."""
+        rows, problem = round_.rows, round_.problem
+        rule = GrowthRule(self.max_leaf_nodes, self.max_depth, 1, len(round_.features))
+        grown = rows.grow_pairs(rule, self.smoothing * float(problem.mass.mean()), round_.features)
+        if len(grown.leaf_node) == 1:
+            return None
+        step = round_.solver.solve(problem)
+        return FittedLearners((self._trees.finished(grown, problem.fall(step)),), step)
+
+
+@dataclass(frozen=True)
+class PairedNewton(StepSolver):
+    """t (e_r - e_s) in a leaf of the pair (r, s), t = E / (M + ridge) with its sums along e_r - e_s, cut at +-4."""
+
+    smoothing: float  # as of `PairedTrees`
+    requires = frozenset({SOFTMAX_EDGES, LEAVES})
+
+    def solve(self, problem: StepProblem) -> Step:
+        """Take one step in every leaf, from the sums that growing has left."""
+        pairs, edge, mass = problem.rows.paired_leaves()
+        room = mass + self.smoothing * problem.mass.mean()
+        t = np.divide(edge, room, out=np.zeros_like(edge), where=room > 0.0)
+        t = np.clip(t, -LARGEST_NEWTON, LARGEST_NEWTON)
+        vectors, leaves = np.zeros((len(t), len(problem.mass))), np.arange(len(t))
+        vectors[leaves, pairs[:, 0]], vectors[leaves, pairs[:, 1]] = t, -t
+        return Step(vectors, problem.value - float((edge * t - 0.5 * mass * t * t).sum()))

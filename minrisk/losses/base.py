@@ -1,14 +1,15 @@
-"""What a loss offers, and the facts that steps and learners may rely on."""
+"""Interfaces of losses, the facts that steps and learners may rely on, and losses of differences."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Protocol, Self
+from collections.abc import Callable, Mapping
+from typing import ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from minrisk._kernels.split import QUADRATIC_GAIN
-from minrisk._typing import FloatArray
+from minrisk._typing import Bag, FloatArray, Int32Array, IntArray
 from minrisk.model.links import Link
 from minrisk.rows.costs import CostFacts, RowCosts
 from minrisk.rows.row_losses import EXPONENTIAL as EXPONENTIAL
@@ -16,7 +17,7 @@ from minrisk.rows.row_losses import JOINT as JOINT
 from minrisk.rows.row_losses import SEPARABLE as SEPARABLE
 from minrisk.rows.row_losses import SERIES as SERIES
 from minrisk.rows.row_losses import SOFTMAX_EDGES as SOFTMAX_EDGES
-from minrisk.rows.row_losses import ChainRowLoss, Gradients, JointRowLoss, LossBeforeRounds, SeparableRowLoss
+from minrisk.rows.row_losses import ChainRowLoss, Gradients, JointRowLoss, LossBeforeRounds
 
 SIGNS = "signs"  # a learner that answers -1 or +1
 STUMPS = "stumps"  # a learner with one split
@@ -27,12 +28,12 @@ DIRECTED = "directed"  # learners that answer with real numbers, each fitted alo
 
 
 def no_lines() -> FloatArray:
-    """What a loss keeps of the lines of a cost table that it does not know yet."""
+    """Return what a loss keeps of the lines of a cost table that it does not know yet."""
     return np.empty(0)
 
 
 class Surrogate(Gradients, Protocol):
-    """What any cost-sensitive surrogate offers.
+    """The interface of cost-sensitive surrogates.
 
     Conventions: `scores` (n, D) float64; the row kernels work on rows start..stop and write edge = -dL/dscores and
     mass (n, D), both without the factor 1/(2 W) of the mean and times exp(-log_scale). A loss may be asked for the rest
@@ -42,7 +43,8 @@ class Surrogate(Gradients, Protocol):
     Attributes
     ----------
     traits : frozenset of str
-        Facts that others may rely on: `SEPARABLE` or `JOINT`, and `EXPONENTIAL`.
+        Facts that others may rely on: `SEPARABLE` (a sum over outputs: steps and signs of one output do not change
+        another's loss) or `JOINT`, and `EXPONENTIAL` (edges and masses say all of it).
     gain : int
         Which drop a stump search maximises (`minrisk._kernels.split`).
     base : str
@@ -55,26 +57,22 @@ class Surrogate(Gradients, Protocol):
     def base(self) -> str: ...
 
     def constant(self, costs: RowCosts) -> float:
-        """Mean over rows of the part of the loss that scores cannot change, in stated costs."""
+        """Return the mean over rows of the part of the loss that scores cannot change, in stated costs."""
 
     def unit(self, costs: RowCosts) -> float:
-        """What a loss of 1 is in stated costs; 1 where the loss is no multiple of the costs."""
+        """Return what a loss of 1 is in stated costs; 1 where the loss is no multiple of the costs."""
 
     def floors(self, costs: RowCosts) -> FloatArray:
-        """Sum over rows of the least value of each output's loss, (D,), in the units of `Totals.value`."""
+        """Return the sum over rows of the least value of each output's loss, (D,), in the units of `Totals.value`."""
 
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
-        """A common factor e^-s that brings the first weights near 1; 0 where weights cannot overflow.
+        """Return a common factor e^-s that brings the first weights near 1; 0 where weights cannot overflow.
 
         `top_weight` is the largest weight of a row.
         """
 
     def link(self, costs: CostFacts) -> Link | None:
-        """Scores to probabilities, where the minimiser of the expected loss determines them."""
-
-
-class SeparableLoss(Surrogate, SeparableRowLoss, Protocol):
-    """A sum over outputs, with the trait `SEPARABLE`: steps and signs of one output do not change another's loss."""
+        """Return the link from scores to probabilities, where the minimiser of the expected loss determines them."""
 
 
 class JointLoss(Surrogate, JointRowLoss, Protocol):
@@ -85,29 +83,25 @@ class JointLoss(Surrogate, JointRowLoss, Protocol):
 
 
 class Differences(ABC):
-    """What losses of the differences of a row's scores have in common."""
+    """Compare the scores of a row with that of its true class: the base of such losses."""
+
+    gain = QUADRATIC_GAIN  # E^2 / (2 M): one Newton step
 
     @property
     def traits(self) -> frozenset[str]:
-        """Facts that others may rely on."""
         return frozenset({JOINT})
-
-    @property
-    def gain(self) -> int:
-        """E^2 / (2 M): one Newton step."""
-        return QUADRATIC_GAIN
 
     @property
     @abstractmethod
     def base(self) -> str:
-        """Name of the loss."""
+        """Return name of the loss."""
 
     def for_costs(self, costs: RowCosts) -> Self:
-        """Itself: it keeps nothing of lines."""
+        """Return itself: it keeps nothing of lines."""
         return self
 
     def constant(self, costs: RowCosts) -> float:
-        """0: costs of right decisions do not enter.
+        """Return 0: costs of right decisions do not enter.
 
         Raises
         ------
@@ -133,23 +127,36 @@ class Differences(ABC):
             )
 
     def unit(self, costs: RowCosts) -> float:
-        """That of the costs."""
         return costs.unit
 
     def floors(self, costs: RowCosts) -> FloatArray:
-        """0, the limit as the true class's score grows. (L_t keeps its terms j = k: the costs' sum over rows.)"""
+        """Return 0, the limit as the true class's score grows. (L_t keeps its terms j = k: sums of costs.)"""
         return np.zeros(costs.n_decisions)
 
+    def link(self, costs: CostFacts) -> Link | None:
+        """Return None: scores of few losses determine probabilities."""
+        return None
+
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
-        """Log of the largest cost times the largest weight: the first exponentials are near 1."""
+        """Return the log of the largest cost times the largest weight: the first exponentials are near 1."""
         top = float(costs.largest_of(costs.table).max()) * top_weight
         return float(np.log(top)) if top > 0 else 0.0
+
+
+class Kernels(NamedTuple):
+    """The kernels of a loss of differences; None where it is not asked for."""
+
+    gradients: Callable[..., FloatArray]
+    values: Callable[..., IntArray]
+    along: Callable[..., FloatArray] | None = None
+    edges: Callable[..., FloatArray] | None = None
+    by_edges: bool = False  # whether `values` follow from the edges
 
 
 class NamedDifferences(Differences):
     """`Differences` of one of several kinds, by name; its heirs are dataclasses with a field `kind`."""
 
-    KINDS: ClassVar[tuple[str, ...]]
+    KINDS: ClassVar[Mapping[str, Kernels]]
     kind: str
 
     def __post_init__(self) -> None:
@@ -158,8 +165,89 @@ class NamedDifferences(Differences):
 
     @property
     def base(self) -> str:
-        """Its kind."""
         return self.kind
+
+    # -- row kernels ---------------------------------------------------------------------------------------------
+    def gradients(
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
+        mass: FloatArray,
+    ) -> FloatArray:
+        """Write edge, and mass = the diagonal of the Hessian, of rows start..stop.
+
+        Returns
+        -------
+        ndarray of shape (3, D)
+            Column maxima of |edge|, mass and value; a row's value counts in the column of its true class.
+        """
+        return self.KINDS[self.kind].gradients(*of_rows(costs), scores, log_scale, start, stop, edge, mass)
+
+    def value_sums(
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        edge: FloatArray,
+        in_bag: Bag,
+        factor: FloatArray,
+        start: int,
+        stop: int,
+    ) -> IntArray:
+        """Return the value of the bag's rows by true class, times e^-log_scale, in fixed point (D,).
+
+        Parameters
+        ----------
+        log_scale, edge
+            As `gradients` was given, and wrote, at these scores.
+        factor : ndarray of shape (D,)
+            For the maxima of the value that `gradients` returned.
+        """
+        kernels = self.KINDS[self.kind]
+        if kernels.by_edges:
+            return kernels.values(costs.label, edge, in_bag, factor, start, stop)
+        return kernels.values(*of_rows(costs), scores, log_scale, in_bag, factor, start, stop)
+
+    def along(
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        factor: FloatArray,
+        move: FloatArray,
+        step: float,
+        log_scale: float,
+        start: int,
+        stop: int,
+        line: FloatArray,
+    ) -> FloatArray:
+        """Write value, slope and curvature of each row at scores + step * factor * move; return their maxima."""
+        kernel = self.KINDS[self.kind].along
+        assert kernel is not None  # as rows know
+        return kernel(*of_rows(costs), scores, factor, move, step, log_scale, start, stop, line)
+
+    def edges(
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
+        value: FloatArray,
+    ) -> FloatArray:
+        """Write edge (n, D) and value (n,) at any scores, of rows start..stop; return their maxima (2, D)."""
+        kernel = self.KINDS[self.kind].edges
+        assert kernel is not None  # as rows know
+        return kernel(*of_rows(costs), scores, log_scale, start, stop, edge, value)
+
+
+def of_rows(costs: RowCosts) -> tuple[FloatArray, Int32Array, Int32Array, FloatArray]:
+    """Return the costs as kernels take them."""
+    return costs.table, costs.row, costs.label, costs.weight
 
 
 class ChainLoss(ChainRowLoss, LossBeforeRounds, Protocol):
@@ -172,8 +260,4 @@ class ChainLoss(ChainRowLoss, LossBeforeRounds, Protocol):
     def link(self, costs: CostFacts) -> Link | None: ...
 
 
-class ExponentialLoss(Surrogate, Protocol):
-    """A sum of exponentials of one score each, with the trait `EXPONENTIAL`: edges and masses say all of it."""
-
-
-Loss = SeparableLoss | JointLoss | ChainLoss | ExponentialLoss
+Loss = Surrogate | ChainLoss

@@ -18,6 +18,11 @@ w+-                    ``up``, ``down``                    `minrisk._kernels.los
 Deviations: ``offset="tight"`` (c+ = c - min c) is ours: the same order of decisions at the minimum, and a far smaller
 floor when costs differ. It bounds the risk as well. Where the decision is k and m the cheapest, H_k >= H_m, and these
 two entries alone have at least 1/2 (c+_k F(H_k) + max c- F(-H_m)) >= c+_k F((H_k - H_m) / 2) >= c_k - min c.
+
+REBEL's loss with a function F of one's own: array code in the place of kernels.
+
+Appel, Burgos-Artizzu and Perona, NIPS 2016, S.1: F is convex, F(x) >= 1 for x >= 0 and F(x) >= 0 elsewhere, with the
+least value 0, at least in the limit. Then the loss bounds the risk, and is least where the risk is.
 """
 
 from __future__ import annotations
@@ -29,9 +34,11 @@ import numpy as np
 
 from minrisk._kernels import losses as kernels
 from minrisk._kernels import stump_series
+from minrisk._kernels._dtypes import FAR
 from minrisk._kernels.split import EXPONENTIAL_GAIN, QUADRATIC_GAIN
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import EXPONENTIAL, SEPARABLE, SERIES, no_lines
+from minrisk.losses.gamma_phi import CLOSE, NEAR, Smooth, derived, refuse
 from minrisk.model.links import Link
 from minrisk.rows.costs import CostFacts, RowCosts
 
@@ -69,17 +76,16 @@ class CoupledLoss:
 
     @property
     def traits(self) -> frozenset[str]:
-        """Facts that others may rely on."""
         more = {"exponential": {EXPONENTIAL}, "logistic": {SERIES}}.get(self.base, set())
         return frozenset({SEPARABLE} | more)
 
     @property
     def gain(self) -> int:
-        """Exact joint drop for the exponential; E^2 / (2 M) else: exact for squared, for logistic see `SERIES`."""
+        """Return the exact joint drop for the exponential, else E^2 / (2 M): exact for squared; see also `SERIES`."""
         return EXPONENTIAL_GAIN if self.base == "exponential" else QUADRATIC_GAIN
 
     def for_costs(self, costs: RowCosts) -> Self:
-        """With beta and phi of each line."""
+        """Return the loss with beta and phi of each line."""
         table = costs.table
         phi = table.max(axis=1) if self.most is None else np.full(len(table), self.most)
         if self.offset == "paper":
@@ -90,15 +96,14 @@ class CoupledLoss:
         return replace(self, beta=beta, phi=phi, tops=(largest, widest))
 
     def constant(self, costs: RowCosts) -> float:
-        """Weighted mean of beta."""
+        """Return the weighted mean of beta."""
         return float(costs.stated(costs.mean_of(self.beta)))
 
     def unit(self, costs: RowCosts) -> float:
-        """That of the costs."""
         return costs.unit
 
     def floors(self, costs: RowCosts) -> FloatArray:
-        """Sum of w c* per output (S.5): the least value of c+ F(h) + c- F(-h)."""
+        """Return the sum of w c* per output (S.5): the least value of c+ F(h) + c- F(-h)."""
 
         def of_lines(lines: IntArray) -> FloatArray:
             return self.entry_floors(*split_costs(costs.table[lines], self.beta[lines], self.phi[lines]))
@@ -106,11 +111,11 @@ class CoupledLoss:
         return costs.sum_of(of_lines)
 
     def entry_floors(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
-        """c* of entries; see `entry_floors`."""
+        """Return c* of entries."""
         return entry_floors(self.base, plus, minus)
 
     def phantom(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """First and second derivative of F(a) + F(-a)."""
+        """Return the first and second derivative of F(a) + F(-a)."""
         if self.base == "logistic":
             return np.tanh(a / 2) / np.log(2), 0.5 / np.log(2) / np.cosh(a / 2) ** 2
         if self.base == "squared":
@@ -118,24 +123,28 @@ class CoupledLoss:
         return 2.0 * np.sinh(a), 2.0 * np.cosh(a)
 
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
-        """Log of the largest weight at H = 0."""
+        """Return the log of the largest weight at H = 0."""
         if self.base != "exponential":
             return 0.0
         top = self.tops[1] * top_weight
         return float(np.log(top)) if top > 0.0 else 0.0
 
     def zero_risk(self, costs: RowCosts) -> float:
-        """The loss below which every row has its cheapest decision; see `zero_risk_loss`."""
+        """Return the loss below which every row has its cheapest decision; see `zero_risk_loss`."""
         return zero_risk_loss(self, costs)
 
     def link(self, costs: CostFacts) -> Link | None:
-        """Only for 0/1 costs (up to a scale), where the minimum of output k depends on p_k alone."""
+        """Return one for 0/1 costs (up to a scale) only, where the minimum of output k depends on p_k alone."""
         table, others = costs.table, ~np.eye(costs.n_decisions, dtype=bool)
         if table is None or not np.array_equal(table != 0, others) or np.ptp(table[others]) > 0:
             return None
         return {"exponential": "sigmoid2", "logistic": "sigmoid", "squared": "linear"}[self.base]
 
     # -- row kernels ---------------------------------------------------------------------------------------------
+    def _lines(self, costs: RowCosts) -> tuple[np.ndarray, ...]:
+        """Return costs and offsets as kernels take them."""
+        return costs.table, self.beta, self.phi, costs.row, costs.weight
+
     def gradients(
         self,
         costs: RowCosts,
@@ -146,20 +155,9 @@ class CoupledLoss:
         edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray:
-        """Edge and mass of rows start..stop; see `minrisk._kernels.losses.coupled_gradients`."""
+        """Write edge and mass of rows start..stop; see `minrisk._kernels.losses.coupled_gradients`."""
         top: FloatArray = kernels.coupled_gradients(
-            self.KINDS[self.base],
-            costs.table,
-            self.beta,
-            self.phi,
-            costs.row,
-            costs.weight,
-            scores,
-            log_scale,
-            start,
-            stop,
-            edge,
-            mass,
+            self.KINDS[self.base], *self._lines(costs), scores, log_scale, start, stop, edge, mass
         )
         return top
 
@@ -173,22 +171,9 @@ class CoupledLoss:
         stop: int,
         out: FloatArray,
     ) -> float:
-        """Half the loss at scores - vector less half of it at scores + vector, per row."""
+        """Write half the loss at scores - vector less half of it at scores + vector, per row."""
         return float(
-            kernels.coupled_contrast(
-                self.KINDS[self.base],
-                costs.table,
-                self.beta,
-                self.phi,
-                costs.row,
-                costs.weight,
-                scores,
-                edge,
-                vector,
-                start,
-                stop,
-                out,
-            )
+            kernels.coupled_contrast(self.KINDS[self.base], *self._lines(costs), scores, edge, vector, start, stop, out)
         )
 
     def slopes(
@@ -202,21 +187,9 @@ class CoupledLoss:
         start: int,
         stop: int,
     ) -> IntArray:
-        """Value, slope and curvature along the response, in fixed point."""
+        """Return value, slope and curvature along the response, in fixed point."""
         sums: IntArray = kernels.coupled_slopes(
-            self.KINDS[self.base],
-            costs.table,
-            self.beta,
-            self.phi,
-            costs.row,
-            costs.weight,
-            scores,
-            response,
-            in_bag,
-            vector,
-            factors,
-            start,
-            stop,
+            self.KINDS[self.base], *self._lines(costs), scores, response, in_bag, vector, factors, start, stop
         )
         return sums
 
@@ -233,22 +206,9 @@ class CoupledLoss:
         stop: int,
         fixed: np.ndarray,
     ) -> IntArray:
-        """Derivatives of the logistic loss in fixed point; see `minrisk._kernels.stump_series`."""
+        """Return derivatives of the logistic loss in fixed point; see `minrisk._kernels.stump_series`."""
         sums: IntArray = stump_series.series_columns(
-            costs.table,
-            self.beta,
-            self.phi,
-            costs.row,
-            costs.weight,
-            scores,
-            edge,
-            in_bag,
-            edge_factor,
-            factor,
-            even_factor,
-            start,
-            stop,
-            fixed,
+            *self._lines(costs), scores, edge, in_bag, edge_factor, factor, even_factor, start, stop, fixed
         )
         return sums
 
@@ -266,28 +226,14 @@ class CoupledLoss:
         start: int,
         stop: int,
     ) -> IntArray:
-        """Value, slope and curvature of the logistic loss along stumps, in single outputs, in fixed point (3, P)."""
+        """Return value, slope and curvature of the logistic loss along stumps, by outputs, in fixed point (3, P)."""
         sums: IntArray = stump_series.stump_sums(
-            costs.table,
-            self.beta,
-            self.phi,
-            costs.row,
-            costs.weight,
-            scores,
-            X_binned,
-            in_bag,
-            feature,
-            bin_,
-            output,
-            step,
-            factors,
-            start,
-            stop,
+            *self._lines(costs), scores, X_binned, in_bag, feature, bin_, output, step, factors, start, stop
         )
         return sums
 
     def entry_bounds(self, top_value: FloatArray, vector: FloatArray, top_cost: float) -> FloatArray:
-        """Bounds (3, D) of value, slope and curvature of any entry after a step, from the largest value before it.
+        """Bound value, slope and curvature of any entry after a step (3, D), from the largest value before it.
 
         Logistic: ln(1 + e^(x + a)) <= e^|a| ln(1 + e^x), and F'' <= F' <= F. Squared: (x + a)^2 <= 2 x^2 + 2 a^2.
         """
@@ -300,17 +246,18 @@ class CoupledLoss:
 
 
 def least_loss(loss: CoupledLoss, costs: RowCosts) -> float:
-    """L*, the least value of the loss over all scores (S.4), in stated costs."""
+    """Return L*, the least value of the loss over all scores (S.4), in stated costs."""
     return loss.constant(costs) + costs.unit * 0.5 * float(loss.floors(costs).sum()) / costs.total(costs.weight)
 
 
 def zero_risk_loss(loss: CoupledLoss, costs: RowCosts) -> float:
-    """L_bullet, below which every row has its cheapest decision (Eq. 5 and S.5), in stated costs; inf if any would do.
+    """Return L_bullet, below which each row has its cheapest decision (Eq. 5), in stated costs; inf if any would do.
 
     L* + min over rows n and decisions k that cost more than y_n, the cheapest, of w_n / (2 W) times what the terms of
     y_n and k have above their least values at best where both scores are equal: by convexity they
     have no less where k's is larger. S.5 has the closed form for the exponential; the paper's formula lacks 1 / (2 N).
     """
+    # Of rows with the same costs, a mistake about the lightest one adds least to the loss.
     smallest, least = np.full(len(costs.table), np.inf), np.inf
     np.minimum.at(smallest, costs.row, costs.weight)
     lines = np.flatnonzero(np.isfinite(smallest))
@@ -329,14 +276,14 @@ def zero_risk_loss(loss: CoupledLoss, costs: RowCosts) -> float:
 
 
 def split_costs(table: FloatArray, beta: FloatArray, phi: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """c+ and c- of each row (S.4)."""
+    """Return c+ and c- of each row (S.4)."""
     plus = table - beta[:, None]
     plus[plus <= kernels.ZERO_COST * phi[:, None]] = 0.0
     return plus, phi[:, None] - table
 
 
 def entry_floors(base: str, plus: FloatArray, minus: FloatArray) -> FloatArray:
-    """c* = min over h of c+ F(h) + c- F(-h), elementwise; 0 where either cost is 0."""
+    """Return c* = min over h of c+ F(h) + c- F(-h), elementwise; 0 where either cost is 0."""
     total = plus + minus
     if base == "exponential":
         return np.asarray(2.0 * np.sqrt(plus * minus))  # S.5
@@ -347,3 +294,125 @@ def entry_floors(base: str, plus: FloatArray, minus: FloatArray) -> FloatArray:
     q = np.where(inside, share, 0.5)
     entropy = -(q * np.log2(q) + (1 - q) * np.log2(1 - q))  # at h = ln(c- / c+)
     return np.where(inside, total * entropy, 0.0)
+
+
+# -- functions of users ------------------------------------------------------------------------------------------------
+# x where F is looked at, which are seldom kinks of it
+PLACES = np.concatenate([-np.logspace(3, 1.5, 50), np.arange(-30.0, 0.0, 0.02501), np.arange(0.0, 30.0, 0.02501)])
+FARTHEST_FLOOR, FLOOR_STEPS = 60.0, 80  # scores between which an entry's least value is sought, and steps to it
+BETWEEN = np.linspace(-1.0, 1.0, 129)  # of scores, between which F'' is at most twice as large as there
+
+
+def check(F: Smooth) -> None:
+    """Compare F, F' and F'' with what is asked of them, at many x; raises `ValueError`, saying what is wrong where."""
+    x = PLACES
+    value, _, curvature = derived("loss", "F", F, x)
+    refuse(
+        "loss",
+        x,
+        {
+            "F must be at least 1 for x >= 0 and at least 0 elsewhere, so that it bounds the mean cost": value
+            < np.where(x >= 0.0, 1.0 - CLOSE * NEAR, 0.0),
+            "F must be convex, and F'' at least 0": curvature < 0.0,
+            "F'' must be above 0 at 0, where rounds begin by Newton's steps": (x == 0.0) & (curvature == 0.0),
+            "F must fall to 0, so that nothing is left of a loss at last": np.full(x.shape, value.min() > CLOSE),
+        },
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class OwnCoupledLoss(CoupledLoss):
+    """`CoupledLoss` of any F with its two derivatives."""
+
+    F: Smooth = field(kw_only=True)
+
+    def link(self, costs: CostFacts) -> None:
+        """Return None: it is not known."""
+
+    def entry_floors(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
+        """Find c* by halving the interval in which the slope changes its sign."""
+        low, high = np.full(plus.shape, -FARTHEST_FLOOR), np.full(plus.shape, FARTHEST_FLOOR)
+        for _ in range(FLOOR_STEPS):
+            middle = 0.5 * (low + high)
+            rises = self._at(plus, minus, middle)[1] > 0.0
+            low, high = np.where(rises, low, middle), np.where(rises, middle, high)
+        return np.where((plus > 0.0) & (minus > 0.0), self._at(plus, minus, low)[0], 0.0)
+
+    def phantom(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the first and second derivative of F(a) + F(-a)."""
+        _, slope, curvature = self._at(np.ones_like(a), np.ones_like(a), a)
+        return slope, curvature
+
+    def _at(self, plus: FloatArray, minus: FloatArray, h: FloatArray) -> FloatArray:
+        """Return c+ F(h) + c- F(-h) and its derivatives (3, ...)."""
+        with np.errstate(all="ignore"):
+            parts = [plus * part(h) + sign * minus * part(-h) for part, sign in zip(self.F, (1, -1, 1), strict=True)]
+        finite: FloatArray = np.clip(np.nan_to_num(np.array(parts), posinf=FAR, neginf=-FAR), -FAR, FAR)
+        return finite
+
+    def _rows(self, costs: RowCosts, h: FloatArray, start: int, stop: int) -> FloatArray:
+        """Give `_at` of rows at scores h, by weight."""
+        line = costs.row[start:stop]
+        sides = split_costs(costs.table[line], self.beta[line], self.phi[line])
+        return costs.weight[start:stop, None] * self._at(*sides, h)
+
+    # -- row passes ----------------------------------------------------------------------------------------------
+    def gradients(
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        start: int,
+        stop: int,
+        edge: FloatArray,
+        mass: FloatArray,
+    ) -> FloatArray:
+        """Write edge and mass of rows start..stop; return the column maxima of their sizes, and of the scores'."""
+        _, slope, mass[start:stop] = self._rows(costs, scores[start:stop], start, stop)
+        edge[start:stop] = -slope
+        return np.array([np.abs(part[start:stop]).max(axis=0, initial=0.0) for part in (edge, mass, scores)])
+
+    def contrast(
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        edge: FloatArray,
+        vector: FloatArray,
+        start: int,
+        stop: int,
+        out: FloatArray,
+    ) -> float:
+        """Write half the loss at scores - vector less half of it at scores + vector, per row."""
+        less, more = (self._rows(costs, scores[start:stop] + s * vector, start, stop)[0] for s in (-1, 1))
+        out[start:stop] = 0.5 * (less - more).sum(axis=1)
+        return float(np.abs(out[start:stop]).max(initial=0.0))
+
+    def slopes(
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        response: np.ndarray,
+        in_bag: Bag,
+        vector: FloatArray,
+        factors: FloatArray,
+        start: int,
+        stop: int,
+    ) -> IntArray:
+        """Return value, slope and curvature along the response, in fixed point."""
+        f = response[start:stop, None].astype(np.float64)
+        parts = self._rows(costs, scores[start:stop] + f * vector, start, stop) * in_bag[start:stop, None]
+        parts[1] *= f
+        parts[2] *= f * f
+        sums: IntArray = np.rint(parts * factors[:, None]).astype(np.int64).sum(axis=1)
+        return sums
+
+    def entry_bounds(self, top_value: FloatArray, vector: FloatArray, top_cost: float) -> FloatArray:
+        """Bound value, slope and curvature of any entry (3, D), from the largest score, which `gradients` gives.
+
+        Of a convex function and its slope those at either end; F'' only leads Newton's steps.
+        """
+        largest, widest = self.tops
+        cost = np.full(len(vector), 2.0 * top_cost * widest / (largest or 1.0))
+        h = (top_value + np.abs(vector)) * BETWEEN[:, None]
+        tops = np.abs(self._at(cost, np.zeros_like(cost), h)).max(axis=1)
+        return np.array([tops[0], tops[1], 2.0 * tops[2]])

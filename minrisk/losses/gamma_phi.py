@@ -18,8 +18,7 @@ from minrisk._kernels._dtypes import FAR
 from minrisk._kernels._exponential import HIGHEST_EXPONENT
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.losses.base import Differences
-from minrisk.model.links import Link
-from minrisk.rows.costs import CostFacts, RowCosts
+from minrisk.rows.costs import RowCosts
 
 Elementwise = Callable[[FloatArray], Any]
 NEAR = 1e-5  # half the distance of two values that derivatives are compared with
@@ -81,7 +80,7 @@ def _decay(v: FloatArray) -> FloatArray:
 
 
 def _finite(values: FloatArray) -> FloatArray:
-    """The same within +-`FAR`: steps far too long, and functions of users, may give more, or no number."""
+    """Cut values to +-`FAR`: steps far too long, and functions of users, may give more, or no number."""
     return np.clip(np.nan_to_num(values, nan=0.0, posinf=FAR, neginf=-FAR), -FAR, FAR)
 
 
@@ -105,18 +104,10 @@ PHIS = {
 
 @dataclass(frozen=True, eq=False)
 class GammaPhiLoss(Differences):
-    """(1 / W) sum_n w_n gamma(sum_{k != y} c_nk phi(S_ny - S_nk)).
+    """(1 / W) sum_n w_n gamma(sum_{k != y} c_nk phi(S_ny - S_nk))."""
 
-    Parameters
-    ----------
-    gamma : str or Smooth
-        "identity", "log" (of 1 + v), or another increasing function.
-    phi : str or Smooth
-        "exponential", "logistic", "squared hinge", "squared", or another one.
-    """
-
-    gamma: str | Smooth
-    phi: str | Smooth
+    gamma: str | Smooth  # "identity", "log" (of 1 + v), or another increasing function
+    phi: str | Smooth  # "exponential", "logistic", "squared hinge", "squared", or another one
 
     def __post_init__(self) -> None:
         for name, given, known in (("gamma", self.gamma, GAMMAS), ("phi", self.phi, PHIS)):
@@ -126,25 +117,21 @@ class GammaPhiLoss(Differences):
 
     @property
     def base(self) -> str:
-        """Names of gamma and phi."""
+        """Return the names of gamma and phi."""
         return " of ".join(part if isinstance(part, str) else "a function" for part in (self.gamma, self.phi))
 
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
-        """0."""
         return 0.0
 
-    def link(self, costs: CostFacts) -> Link | None:
-        """None: not known for functions to be plugged in."""
-        return None
-
     def _parts(self, costs: RowCosts, scores: FloatArray, start: int, stop: int) -> tuple[FloatArray, ...]:
-        """Weighted gamma, gamma' and gamma'' (n, 1) of the sum, and c_k phi', c_k phi'' (n, D) of its terms."""
+        """Return weighted gamma, gamma' and gamma'' (n, 1) of the sum, and c_k phi', c_k phi'' (n, D) of its terms."""
         gamma = GAMMAS[self.gamma] if isinstance(self.gamma, str) else self.gamma
         phi = PHIS[self.phi] if isinstance(self.phi, str) else self.phi
         own = costs.label[start:stop, None]
         cost = costs.table[costs.row[start:stop]].copy()
         np.put_along_axis(cost, own, 0.0, axis=1)
         v = np.take_along_axis(scores, own, axis=1) - scores
+        # What overflows, at steps far too long, is cut afterwards.
         with np.errstate(all="ignore"):
             total, weight = (cost * phi.value(v)).sum(axis=1, keepdims=True), costs.weight[start:stop, None]
             outer = [weight * part(total) for part in gamma]
@@ -160,7 +147,7 @@ class GammaPhiLoss(Differences):
         edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray:
-        """Edge, and mass = the diagonal of the Hessian, of rows start..stop; returns column maxima (3, D)."""
+        """Write edge, and mass = the diagonal of the Hessian, of rows start..stop; return column maxima (3, D)."""
         value, slope, curvature, first, second = self._parts(costs, scores[start:stop], start, stop)
         own, scale = costs.label[start:stop, None], np.exp(-log_scale)
         down = -first  # d total / d S_k for k != y; for y it is the sum's negative
@@ -185,7 +172,7 @@ class GammaPhiLoss(Differences):
         start: int,
         stop: int,
     ) -> IntArray:
-        """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,)."""
+        """Return value of the bag's rows by true class, times e^-log_scale, in fixed point (D,)."""
         value = np.exp(-log_scale) * self._parts(costs, scores[start:stop], start, stop)[0][:, 0]
         label, sums = costs.label[start:stop], np.zeros(scores.shape[1], dtype=np.int64)
         whole = np.where(in_bag[start:stop], np.rint(value * factor[label]), 0.0)
@@ -204,7 +191,7 @@ class GammaPhiLoss(Differences):
         stop: int,
         line: FloatArray,
     ) -> FloatArray:
-        """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.loss_lines`."""
+        """Write value, slope and curvature of each row at scores + step * factor * move; return their maxima."""
         d = factor[start:stop, None] * (move[start:stop] if len(move) > 1 else move)
         value, slope, curvature, first, second = self._parts(costs, scores[start:stop] + step * d, start, stop)
         v = np.take_along_axis(d, costs.label[start:stop, None], axis=1) - d

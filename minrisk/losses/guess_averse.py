@@ -1,7 +1,7 @@
-"""Guess-averse losses: GEL and GLL, of which softmax cross-entropy is the case of 0/1 costs.
+"""Losses that compare the scores of decisions: averse to guessing (GEL, GLL), and calibrated yet not averse (L_s, L_t).
 
 Beijbom, Saberian, Kriegman and Vasconcelos, "Guess-Averse Loss Functions For Cost-Sensitive Multiclass Boosting",
-ICML 2014, Eq. (20) and (21).
+ICML 2014. Softmax cross-entropy is the case of GLL with 0/1 costs.
 
 =====================  ==================================  ===========================================
 paper                  here                                where
@@ -9,67 +9,136 @@ paper                  here                                where
 z, the true class      ``RowCosts.label``, y               `minrisk.rows.costs`
 C_z, row of C          ``RowCosts.table[row]``             `minrisk.rows.costs`
 S_k(x)                 ``scores``                          rows
-L^{id,exp}, GEL        ``"gel"``                           `minrisk._kernels.guess_averse`
-L^{log,exp}, GLL       ``"gll"``                           `minrisk._kernels.guess_averse`
+GEL, Eq. (20)          ``GuessAverseLoss("gel")``          `minrisk._kernels.guess_averse`
+GLL, Eq. (21)          ``GuessAverseLoss("gll")``          `minrisk._kernels.guess_averse`
+L_s, L_t, Eq. (12),    ``GuessingLoss("ls")``, ``"lt"``    `minrisk._kernels.not_guess_averse`
+(14)
 w^r, Eq. (34), (35)    ``along`` at step 0                 `minrisk._kernels.loss_lines`
+Definition 3           ``is_guess_averse``                 here
 =====================  ==================================  ===========================================
 
 Deviation: the sums run over k != z. The paper's include C_zz, which is 0 there; here a cost of the right decision is a
-constant that no score can change, and does not enter.
+constant that no score can change, and does not enter. The paper's text swaps Eq. (12) and (14) in Sec. 4 and 5.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from minrisk._kernels import grouped, loss_lines
-from minrisk._kernels import guess_averse as kernels
+from minrisk._kernels import grouped, guess_averse, loss_lines, not_guess_averse
 from minrisk._kernels.softmax_edges import softmax_edges
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import SOFTMAX_EDGES, NamedDifferences
+from minrisk.losses.base import SOFTMAX_EDGES, Kernels, NamedDifferences, of_rows
 from minrisk.model.links import Link
 from minrisk.rows.costs import SAME_RISK, CostFacts, RowCosts
-from minrisk.rows.row_losses import Groups
+from minrisk.rows.row_losses import DirectedRowLoss, Groups
 
 FAR_APART = 1e4  # ratio of costs, above which the dear ones hide the others
 SWEEPS, SETTLED = 1000, 1e-6  # of balancing, at most; a change that is none
 
 
+class GroupedLoss(NamedDifferences):
+    """Losses that are quick to look at along a direction with few different values, where rows keep sums of terms."""
+
+    SUMS: ClassVar[Mapping[str, int]] = {"gel": 1, "ls": 0}  # of one sum; 1: of differences with the true class's score
+
+    @property
+    def relative(self) -> bool:
+        """Return whether values are of shares of what they were, as GLL's logarithms are."""
+        return self.kind == "gll"
+
+    def n_terms(self, n_values: int) -> int:
+        """Return the number of sums: one for each value, of GLL one more for its 1, and of L_t two."""
+        return {"gll": n_values + 1, "lt": 2 * n_values}.get(self.kind, n_values)
+
+    def gather(
+        self,
+        costs: RowCosts,
+        scores: FloatArray,
+        log_scale: float,
+        edge: FloatArray,
+        mass: FloatArray,
+        groups: Groups,
+        start: int,
+        stop: int,
+    ) -> None:
+        """Sum the terms by value; see `minrisk._kernels.grouped`."""
+        number, terms = groups.number, groups.terms
+        if self.kind in self.SUMS:
+            grouped.gather_sums(mass, costs.label, number, start, stop, terms)
+        elif self.kind == "gll":
+            grouped.gather_shares(edge, mass, costs.label, costs.weight, log_scale, number, start, stop, terms)
+        else:
+            n_values = len(groups.values)
+            not_guess_averse.gather_pairs(*of_rows(costs), scores, log_scale, number, n_values, start, stop, terms)
+
+    def along_groups(
+        self,
+        costs: RowCosts,
+        log_scale: float,
+        groups: Groups,
+        factor: FloatArray,
+        step: float,
+        start: int,
+        stop: int,
+        line: FloatArray,
+    ) -> FloatArray:
+        """Write value (of GLL: less that at step 0), slope and curvature of each row; return their maxima."""
+        number, terms, values, label = groups.number, groups.terms, groups.values, costs.label
+        top: FloatArray
+        if self.kind in self.SUMS:
+            top = grouped.sums_along(
+                terms, label, number, values, self.SUMS[self.kind], factor, step, start, stop, line
+            )
+        elif self.kind == "gll":
+            top = grouped.shares_along(
+                terms, label, costs.weight, log_scale, number, values, factor, step, start, stop, line
+            )
+        else:
+            top = grouped.pairs_along(terms, values, factor, step, start, stop, line)
+        return top
+
+
 @dataclass(frozen=True, eq=False)
-class GuessAverseLoss(NamedDifferences):
+class GuessAverseLoss(GroupedLoss):
     """(1 / W) sum_n w_n gamma(sum_{k != y} c_nk exp(S_nk - S_ny)), gamma(v) = v (GEL) or log(1 + v) (GLL).
 
     Unlike the coupled losses it compares scores: outputs are not separable, the same constant added to all scores of a
     row changes nothing, and the mean has the factor 1 / W rather than 1 / (2 W).
-
-    Parameters
-    ----------
-    kind : {"gel", "gll"}
-        GLL with all costs 1 is softmax cross-entropy.
     """
 
-    KINDS: ClassVar[tuple[str, ...]] = ("gel", "gll")
+    KINDS: ClassVar[Mapping[str, Kernels]] = {
+        "gel": Kernels(
+            guess_averse.exponential_gradients,
+            guess_averse.exponential_values,
+            loss_lines.exponential_along,
+            by_edges=True,
+        ),
+        "gll": Kernels(
+            guess_averse.logistic_gradients, guess_averse.logistic_values, loss_lines.logistic_along, softmax_edges
+        ),
+    }
 
-    kind: str
+    kind: str  # {"gel", "gll"}: GLL with all costs 1 is softmax cross-entropy
 
     @property
     def traits(self) -> frozenset[str]:
-        """Facts that others may rely on."""
         return super().traits | {SOFTMAX_EDGES} if self.kind == "gll" else super().traits
 
     def unit(self, costs: RowCosts) -> float:
-        """That of the costs for GEL; GLL is no multiple of the costs."""
+        """Return that of the costs for GEL; GLL is no multiple of the costs."""
         return costs.unit if self.kind == "gel" else 1.0
 
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
-        """GEL: log of the largest cost times the largest weight, which bounds the first weights. GLL: 0."""
+        """Return for GEL the log of the largest cost times the largest weight, which bounds the first weights."""
         return super().start_log_scale(costs, top_weight) if self.kind == "gel" else 0.0
 
     def start(self, costs: CostFacts) -> FloatArray | None:
-        """Scores (D,) to begin with: for GEL the best constant where costs are very far apart; None: 0.
+        """Return scores (D,) to begin with: for GEL the best constant where costs are very far apart; None: 0.
 
         At scores of 0 a row of a class whose mistakes cost a million weighs a million, and no split that tells the
         others apart is seen beside it.
@@ -79,7 +148,7 @@ class GuessAverseLoss(NamedDifferences):
         return balanced(costs.class_weight[:, None] * costs.class_means)
 
     def link(self, costs: CostFacts) -> Link | None:
-        """Softmax for GLL with a cost of 1 for each mistake; Eq. (33) for GEL with symmetric costs.
+        """Return softmax for GLL with a cost of 1 for each mistake, and Eq. (33) for GEL with symmetric costs.
 
         GLL: of costs s the minimiser is p_y ~ pi_y (s + (1 - s) pi_y) with pi the softmax, which is softmax for s = 1
         only. GEL: with C = C' each pair's part C_jk (p_j e^(S_k - S_j) + p_k e^(S_j - S_k)) of the expected loss is
@@ -93,30 +162,6 @@ class GuessAverseLoss(NamedDifferences):
             return "softmax2" if symmetric else None
         return "softmax" if np.all(table[others] == 1.0) else None
 
-    # -- row kernels ---------------------------------------------------------------------------------------------
-    def gradients(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        start: int,
-        stop: int,
-        edge: FloatArray,
-        mass: FloatArray,
-    ) -> FloatArray:
-        """Edge, and mass = the diagonal of the Hessian, of rows start..stop; see `minrisk._kernels.guess_averse`.
-
-        Returns
-        -------
-        ndarray of shape (3, D)
-            Column maxima of |edge|, mass and value; a row's value counts in the column of its true class.
-        """
-        run = kernels.exponential_gradients if self.kind == "gel" else kernels.logistic_gradients
-        top: FloatArray = run(
-            costs.table, costs.row, costs.label, costs.weight, scores, log_scale, start, stop, edge, mass
-        )
-        return top
-
     def value_sums(
         self,
         costs: RowCosts,
@@ -128,130 +173,40 @@ class GuessAverseLoss(NamedDifferences):
         start: int,
         stop: int,
     ) -> IntArray:
-        """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,); their sum is the loss.
-
-        Parameters
-        ----------
-        log_scale, edge
-            As `gradients` was given, and wrote, at these scores.
-        factor : ndarray of shape (D,)
-            For the maxima of the value that `gradients` returned.
-        """
+        """Return the value of the bag's rows by true class; GLL's needs the edges beside the scores."""
         if self.kind == "gel":
-            sums: IntArray = kernels.exponential_values(costs.label, edge, in_bag, factor, start, stop)
-        else:
-            sums = kernels.logistic_values(
-                costs.table, costs.row, costs.label, costs.weight, scores, log_scale, edge, in_bag, factor, start, stop
-            )
+            return super().value_sums(costs, scores, log_scale, edge, in_bag, factor, start, stop)
+        sums: IntArray = guess_averse.logistic_values(
+            *of_rows(costs), scores, log_scale, edge, in_bag, factor, start, stop
+        )
         return sums
 
-    def along(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        factor: FloatArray,
-        move: FloatArray,
-        step: float,
-        log_scale: float,
-        start: int,
-        stop: int,
-        line: FloatArray,
-    ) -> FloatArray:
-        """Value, slope and curvature of each row at scores + step * factor * move: `minrisk._kernels.loss_lines`."""
-        run = loss_lines.exponential_along if self.kind == "gel" else loss_lines.logistic_along
-        top: FloatArray = run(
-            costs.table, costs.row, costs.label, costs.weight, scores, factor, move, step, log_scale, start, stop, line
-        )
-        return top
 
-    def edges(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        start: int,
-        stop: int,
-        edge: FloatArray,
-        value: FloatArray,
-    ) -> FloatArray:
-        """Edge (n, D) and value (n,) of GLL at any scores, of rows start..stop; returns their maxima (2, D)."""
-        top: FloatArray = softmax_edges(
-            costs.table, costs.row, costs.label, costs.weight, scores, log_scale, start, stop, edge, value
-        )
-        return top
+@dataclass(frozen=True, eq=False)
+class GuessingLoss(GroupedLoss):
+    """L_s = sum_k c_k e^(S_k), for scores that sum to 0, or L_t = sum_j sum_k c_j e^(S_j - S_k).
 
-    # -- along a direction with few different values -------------------------------------------------------------
-    @property
-    def relative(self) -> bool:
-        """GLL's logarithms are of shares of what they were."""
-        return self.kind == "gll"
+    The sums leave out the cost of the right decision, c_y, which the paper has 0. The minimisers estimate expected
+    costs, not probabilities.
+    """
 
-    def n_terms(self, n_values: int) -> int:
-        """GEL has one for each value, GLL one more for its 1."""
-        return n_values if self.kind == "gel" else n_values + 1
+    KINDS: ClassVar[Mapping[str, Kernels]] = {
+        "ls": Kernels(not_guess_averse.sum_gradients, not_guess_averse.sum_values, loss_lines.sum_along, by_edges=True),
+        "lt": Kernels(not_guess_averse.pair_gradients, not_guess_averse.pair_values, loss_lines.pair_along),
+    }
 
-    def gather(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        edge: FloatArray,
-        mass: FloatArray,
-        groups: Groups,
-        start: int,
-        stop: int,
-    ) -> None:
-        """Sums of the terms by value; see `minrisk._kernels.grouped`."""
-        if self.kind == "gel":
-            grouped.gather_sums(mass, costs.label, groups.number, start, stop, groups.terms)
-        else:
-            grouped.gather_shares(
-                edge, mass, costs.label, costs.weight, log_scale, groups.number, start, stop, groups.terms
-            )
-
-    def along_groups(
-        self,
-        costs: RowCosts,
-        log_scale: float,
-        groups: Groups,
-        factor: FloatArray,
-        step: float,
-        start: int,
-        stop: int,
-        line: FloatArray,
-    ) -> FloatArray:
-        """Value (of GLL: less that at step 0), slope and curvature of each row; see `minrisk._kernels.grouped`."""
-        top: FloatArray
-        if self.kind == "gel":
-            top = grouped.sums_along(
-                groups.terms, costs.label, groups.number, groups.values, 1, factor, step, start, stop, line
-            )
-        else:
-            top = grouped.shares_along(
-                groups.terms,
-                costs.label,
-                costs.weight,
-                log_scale,
-                groups.number,
-                groups.values,
-                factor,
-                step,
-                start,
-                stop,
-                line,
-            )
-        return top
+    kind: str  # {"ls", "lt"}
 
 
 def log_ratio(costs: CostFacts) -> float:
-    """Log of the ratio of the largest mean cost of a class's rows to the least; 0 up to `FAR_APART`."""
+    """Return log of the ratio of the largest mean cost of a class's rows to the least; 0 up to `FAR_APART`."""
     positive = costs.class_means[costs.class_means > 0.0]
     ratio = float(positive.max() / positive.min()) if len(positive) else 1.0
     return float(np.log(ratio)) if ratio > FAR_APART * (1.0 + SAME_RISK) else 0.0
 
 
 def balanced(totals: FloatArray) -> FloatArray:
-    """The constant scores S (D,) of least sum_jk A_jk e^(S_k - S_j), A (L, D) the costs of deciding k for class j.
+    """Find constant scores S (D,) of least sum_jk A_jk e^(S_k - S_j), A (L, D) the costs of deciding k for class j.
 
     There each decision is pushed up as much as down: A is balanced by a diagonal scaling, one score after another
     (Osborne, "On pre-conditioning of matrices", 1960). A decision that is no class is pushed down only, and gets the
@@ -264,6 +219,7 @@ def balanced(totals: FloatArray) -> FloatArray:
     both = np.flatnonzero(A.any(axis=1) & A.any(axis=0))
     for _ in range(SWEEPS):
         before = S.copy()
+        # Each score in turn is set to where it is pushed up as much as down.
         for j in both:
             S[j] = 0.5 * np.log(np.sum(A[j] * np.exp(S)) / np.sum(A[:, j] * np.exp(-S)))
         if np.abs(S - before).max() < SETTLED:
@@ -271,3 +227,65 @@ def balanced(totals: FloatArray) -> FloatArray:
     S -= S[:L].mean()
     S[~A.any(axis=1)] = S[:L].min()
     return S
+
+
+# -- whether a loss is averse to guessing ------------------------------------------------------------------------------
+DRAWS = 400  # scores per class, radius and way of drawing
+RADII = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0)  # of scores: losses may differ near 0 and far from it
+
+
+def row_values(loss: DirectedRowLoss, cost: FloatArray, y: IntArray, scores: FloatArray) -> FloatArray:
+    """Return the loss L(C, y, S) of each row of scores (n, D)."""
+    n = len(scores)
+    index = np.asarray(y, dtype=np.int32)
+    costs = RowCosts(np.ascontiguousarray(cost, dtype=np.float64), index, np.ones(n), index)
+    line, nowhere = np.empty((3, n)), np.zeros((1, scores.shape[1]))
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    loss.along(costs.read_only(), scores, np.zeros(n), nowhere, 0.0, 0.0, 0, n, line)
+    values: FloatArray = line[0]
+    return values
+
+
+def is_guess_averse(loss: DirectedRowLoss, cost: FloatArray, seed: int = 0) -> bool:
+    """Return whether L(C, z, S) < L(C, z, A) for all scores S that decide for z and all equal scores A (Definition 3).
+
+    Tried numerically, for this cost matrix, so that True means "no counter-example found": scores of sum 0 are drawn
+    for every class z at radii from 0.01 to 30, normally distributed ones and ones with two levels below z's (one just
+    below, the other far: [3, 2, -5] of Eq. (13) is of this kind).
+
+    Parameters
+    ----------
+    loss : a loss with `along`
+        `GuessAverseLoss`, `GuessingLoss` or `GammaPhiLoss`.
+    cost : ndarray of shape (K, K)
+    seed : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minrisk.losses.guess_averse import GuessAverseLoss, GuessingLoss
+    >>> cost = 1 - np.eye(3)
+    >>> is_guess_averse(GuessAverseLoss("gll"), cost), is_guess_averse(GuessingLoss("ls"), cost)
+    (True, False)
+    """
+    cost = np.asarray(cost, dtype=np.float64)
+    K, rng = len(cost), np.random.default_rng(seed)
+    for z in range(K):
+        unit = np.concatenate([rng.normal(size=(DRAWS, K)), _two_levels(rng, K)])
+        unit[:, z], unit[np.arange(len(unit)), unit.argmax(axis=1)] = unit.max(axis=1), unit[:, z]
+        decided = unit[unit[:, z] > np.delete(unit, z, axis=1).max(axis=1)]
+        decided -= decided.mean(axis=1, keepdims=True)  # L_s is defined for these; the others see differences only
+        label = np.full(len(decided), z)
+        guess = row_values(loss, cost, label[:1], np.zeros((1, K)))[0]
+        for radius in RADII:
+            if np.any(row_values(loss, cost, label, radius * decided) >= guess):
+                return False
+    return True
+
+
+def _two_levels(rng: np.random.Generator, K: int) -> FloatArray:
+    """Return scores with the largest at 1, some just below it and the others far below."""
+    near = rng.random((DRAWS, K)) < 0.5
+    scores = np.where(near, 1.0 - rng.uniform(0.01, 0.5, (DRAWS, 1)), -rng.uniform(0.0, 3.0, (DRAWS, 1)))
+    scores[:, 0] = 1.0
+    return np.asarray(scores)

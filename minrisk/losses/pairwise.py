@@ -13,20 +13,25 @@ sum_r with r = y       ``PairwiseLoss.constant``           here
 
 The costs are ours: the pair of y and r weighs C_yr. The paper's sums include r = y, of rho = 0, whose term matters to
 the balance with nu only; it keeps the weight that a mistake has on average, which is the paper's 1 for 0/1 costs.
+
+The structured hinge loss with the margin rescaled by costs: the upper bound of the risk that StructBoost lowers.
+
+C. Shen, G. Lin and A. van den Hengel, "StructBoost: boosting methods for predicting structured output variables", IEEE
+PAMI 2014 (arXiv 1302.3283), for decisions that are classes.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from minrisk._kernels import guess_averse
-from minrisk._kernels import pairwise as kernels
+from minrisk._kernels import guess_averse, hinge, pairwise
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import PAIRS, NamedDifferences
+from minrisk.losses.base import JOINT, PAIRS, PLANES, Differences, Kernels, NamedDifferences, of_rows
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.links import Link
 from minrisk.rows.costs import CostFacts, RowCosts
@@ -34,31 +39,31 @@ from minrisk.rows.costs import CostFacts, RowCosts
 
 @dataclass(frozen=True, eq=False)
 class PairwiseLoss(NamedDifferences):
-    """1 / W sum_n w_n sum_r c_nr phi(S_ny - S_nr), phi(rho) = e^-rho or log(1 + e^-rho).
+    """1 / W sum_n w_n sum_r c_nr phi(S_ny - S_nr), phi(rho) = e^-rho or log(1 + e^-rho)."""
 
-    Parameters
-    ----------
-    kind : {"exponential", "logistic"}
-    """
+    KINDS: ClassVar[Mapping[str, Kernels]] = {  # without the terms r = y
+        "exponential": Kernels(
+            guess_averse.exponential_gradients,
+            guess_averse.exponential_values,
+            edges=pairwise.exponential_edges,
+            by_edges=True,
+        ),
+        "logistic": Kernels(pairwise.logistic_gradients, pairwise.logistic_values, edges=pairwise.logistic_edges),
+    }
 
-    KINDS: ClassVar[tuple[str, ...]] = ("exponential", "logistic")
+    kind: str  # {"exponential", "logistic"}
 
-    kind: str
-
-    @property
-    def traits(self) -> frozenset[str]:
-        """Facts that others may rely on."""
-        return super().traits | {PAIRS}
+    traits = frozenset({JOINT, PAIRS})
 
     def own_terms(self, costs: RowCosts) -> FloatArray:
-        """w_n c_ny phi(0) of each row (n,): the paper's terms r = y, with the mean of the row's costs for c_ny."""
+        """Return w_n c_ny phi(0) (n,): the paper's terms r = y, with the mean of the row's costs for c_ny."""
         table = costs.table
         own = table[costs.row, costs.label]
         mean = (table.sum(axis=1)[costs.row] - own) / (table.shape[1] - 1)
         return np.asarray(costs.weight * mean * (1.0 if self.kind == "exponential" else math.log(2.0)))
 
     def constant(self, costs: RowCosts) -> float:
-        """Mean of the terms r = y.
+        """Return the mean of the terms r = y.
 
         Raises
         ------
@@ -69,7 +74,7 @@ class PairwiseLoss(NamedDifferences):
         return costs.total(self.own_terms(costs)) / costs.total(costs.weight) * costs.unit
 
     def link(self, costs: CostFacts) -> Link | None:
-        """Of symmetric costs, which the minimisers do not see: S = ln p (logistic) or 1/2 ln p (exponential) + const.
+        """Return one for symmetric costs, which the minimisers do not see: S = ln p (logistic) or 1/2 ln p + const.
 
         Each pair's part C_jk (p_j phi(S_j - S_k) + p_k phi(S_k - S_j)) of the expected loss is least at S_j - S_k =
         ln(p_j / p_k), or half of it.
@@ -77,6 +82,24 @@ class PairwiseLoss(NamedDifferences):
         if GuessAverseLoss("gel").link(costs) is None:
             return None
         return "softmax2" if self.kind == "exponential" else "softmax"
+
+
+# -- structured hinge --------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class StructuredHinge(Differences):
+    """1 / W sum_n w_n max_k (c_nk + H_nk - H_ny), with c_ny counted as 0.
+
+    The slack of a row at its optimum. It is convex, piecewise linear, and no less than what the decision of the largest
+    score costs. It has no curvature, so that steps and learners work with its cutting planes. Where it is least depends
+    on which class is the best, not on how probable it is.
+    """
+
+    traits = frozenset({JOINT, PLANES})
+    base = "structured hinge"
+
+    def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
+        """Return 0: weights do not overflow."""
+        return 0.0
 
     # -- row kernels ---------------------------------------------------------------------------------------------
     def gradients(
@@ -89,11 +112,8 @@ class PairwiseLoss(NamedDifferences):
         edge: FloatArray,
         mass: FloatArray,
     ) -> FloatArray:
-        """Edge, and mass = the diagonal of the Hessian, of rows start..stop; returns column maxima (3, D)."""
-        run = guess_averse.exponential_gradients if self.kind == "exponential" else kernels.logistic_gradients
-        top: FloatArray = run(
-            costs.table, costs.row, costs.label, costs.weight, scores, log_scale, start, stop, edge, mass
-        )
+        """Write the edge of the plane at the present scores, and no mass; return column maxima (3, D)."""
+        top: FloatArray = hinge.hinge_gradients(*of_rows(costs), scores, start, stop, edge, mass)
         return top
 
     def edges(
@@ -106,11 +126,8 @@ class PairwiseLoss(NamedDifferences):
         edge: FloatArray,
         value: FloatArray,
     ) -> FloatArray:
-        """Edge (n, D) and value (n,), without the terms r = y, of rows start..stop; returns their maxima (2, D)."""
-        run = kernels.exponential_edges if self.kind == "exponential" else kernels.logistic_edges
-        top: FloatArray = run(
-            costs.table, costs.row, costs.label, costs.weight, scores, log_scale, start, stop, edge, value
-        )
+        """Write edge (n, D) of the plane and value (n,) of rows start..stop; return their maxima (2, D)."""
+        top: FloatArray = hinge.hinge_edges(*of_rows(costs), scores, start, stop, edge, value)
         return top
 
     def value_sums(
@@ -124,12 +141,6 @@ class PairwiseLoss(NamedDifferences):
         start: int,
         stop: int,
     ) -> IntArray:
-        """Value of the bag's rows by true class, times e^-log_scale, in fixed point (D,); without the terms r = y."""
-        sums: IntArray
-        if self.kind == "exponential":
-            sums = guess_averse.exponential_values(costs.label, edge, in_bag, factor, start, stop)
-        else:
-            sums = kernels.logistic_values(
-                costs.table, costs.row, costs.label, costs.weight, scores, log_scale, in_bag, factor, start, stop
-            )
+        """Return value of the bag's rows by true class in fixed point (D,)."""
+        sums: IntArray = hinge.hinge_values(*of_rows(costs), scores, in_bag, factor, start, stop)
         return sums

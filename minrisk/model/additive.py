@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,14 +14,23 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
 from minrisk.data.sparse_rows import SparseRows
 from minrisk.model.cascade import FEWEST_TREES, MOST_RISES, Cascade, DecisionRule, Stages, stage_rounds
-from minrisk.model.coded_trees import CodedTrees
+from minrisk.model.coded_trees import CodedTrees, StepTables
 from minrisk.model.codes import Decoder
 from minrisk.model.links import Link, probabilities
-from minrisk.model.projection import Projection
+from minrisk.model.projection import Projection, SmoothScores
 from minrisk.model.rounded_vectors import RoundedVectors
-from minrisk.model.smooth import SmoothScores
-from minrisk.model.step_tables import StepTables
-from minrisk.model.trees import PackedTrees, Tree
+from minrisk.model.similarities import PackedRegressors, Similarity, pack_similarities
+from minrisk.model.trees import PackedTrees, Tree, pack_trees
+
+
+def pack(learners: Sequence[Any]) -> PackedTrees:
+    """Return flat arrays of trees, or of similarities; of scikit-learn's regressors, which are neither, a list."""
+    if learners and isinstance(learners[0], Similarity):
+        return pack_similarities(learners)  # type: ignore[return-value]  # it does all that a model asks for
+    if not all(isinstance(learner, Tree) for learner in learners):
+        return PackedRegressors(tuple(learners))  # type: ignore[return-value]  # likewise
+    return pack_trees(learners)
+
 
 CONVERT_ROWS = 4096  # rows of other dtypes are converted to float64 in blocks of this many
 SPARSE_ROWS_TOGETHER = 1024  # sparse rows that learners without bins look at together
@@ -77,16 +86,15 @@ class AdditiveModel:
     cascade: Cascade | None = None
 
     def __len__(self) -> int:
-        """Rounds."""
         return self.n_trees // self.trees_per_round
 
     @property
     def n_trees(self) -> int:
-        """Learners of all rounds."""
+        """Return learners of all rounds."""
         return len(self.packed)
 
     def __getitem__(self, part: slice) -> AdditiveModel:
-        """A model of consecutive rounds; ``model[:t]`` is the model after t rounds."""
+        """Return a model of consecutive rounds; ``model[:t]`` is the model after t rounds."""
         first, last, step = part.indices(len(self))
         first, last = first * self.trees_per_round, max(first, last) * self.trees_per_round
         packed, bounds = self.packed[first:last:step], self.packed.vector_offsets
@@ -100,11 +108,11 @@ class AdditiveModel:
 
     @property
     def learners(self) -> tuple[Tree, ...]:
-        """The learners one by one, for reading."""
+        """Return the learners one by one, for reading."""
         return tuple(self.packed.tree(t) for t in range(self.n_trees))
 
     def scores(self, X: np.ndarray | SparseRows, workers: Workers | None = None) -> FloatArray:
-        """Scores H(x), (n, D); with a decoder what it makes of them, (n, K).
+        """Return scores H(x), (n, D); with a decoder what it makes of them, (n, K).
 
         Parameters
         ----------
@@ -121,7 +129,7 @@ class AdditiveModel:
         return scores if self.decoder is None else self.decoder.decoded(scores, workers)
 
     def staged_scores(self, X: np.ndarray | SparseRows, workers: Workers | None = None) -> Iterator[FloatArray]:
-        """`scores` after each round; a fresh array every time."""
+        """Yield `scores` after each round; a fresh array every time."""
         if self.corrected is not None:
             yield from (self[: t + 1].scores(X, workers) for t in range(len(self)))
             return
@@ -134,7 +142,7 @@ class AdditiveModel:
     def decide(
         self, X: np.ndarray | SparseRows, rule: DecisionRule, max_excess: float = 0.0, workers: Workers | None = None
     ) -> IntArray:
-        """Numbers of the decisions, (n,), each after as few stages of trees as it takes.
+        """Return numbers of the decisions, (n,), each after as few stages of trees as it takes.
 
         Parameters
         ----------
@@ -162,7 +170,7 @@ class AdditiveModel:
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.int64), *parts])
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
-        """Class probabilities by the loss's link, (n, K).
+        """Return class probabilities by the loss's link, (n, K).
 
         Raises
         ------
@@ -174,7 +182,7 @@ class AdditiveModel:
         return probabilities(self.link, scores, self.temperature)
 
     def _start(self, X: np.ndarray | SparseRows, workers: Workers | None) -> FloatArray:
-        """Scores before the first round, (n, D)."""
+        """Return scores before the first round, (n, D)."""
         scores = np.empty((len(X), len(self.intercept)))
         scores[:] = self._origin
         if self.smooth is not None:
@@ -184,16 +192,16 @@ class AdditiveModel:
 
     @cached_property
     def _origin(self) -> FloatArray:
-        """The intercept, on the grid."""
+        """Return the intercept, on the grid."""
         return self._on_grid(self.intercept)
 
     @cached_property
     def _unit(self) -> float | None:
-        """Of the vectors' entries, where these have one."""
+        """Return the unit of the vectors' entries, where these have one."""
         return self.vectors.unit if isinstance(self.vectors, RoundedVectors) else None
 
     def _on_grid(self, scores: FloatArray) -> FloatArray:
-        """The nearest scores to which vectors of one unit are added without rounding, in any order."""
+        """Return the nearest scores to which vectors of one unit are added without rounding, in any order."""
         if self._unit is None:
             return scores
         grid = FINER * self._unit
@@ -201,7 +209,7 @@ class AdditiveModel:
 
     @cached_property
     def _whole(self) -> StepTables | CodedTrees | None:
-        """All learners in a form that gives the same bits faster than one after another, if there is one."""
+        """Return all learners in a form that gives the same bits faster than one after another, if there is one."""
         rounded = isinstance(self.vectors, RoundedVectors)
         alone = self.projection is None and self.smooth is None and not rounded
         steps = StepTables.of(self.packed, self._values, self.intercept) if alone else None
@@ -209,7 +217,7 @@ class AdditiveModel:
 
     @cached_property
     def _stages(self) -> Stages | None:
-        """Stages after which decisions may stand; None where sums are not exact, trees are few, or pairs too many."""
+        """Return stages after which decisions may stand; None if sums are not exact, trees few, or pairs too many."""
         whole = self._whole
         if not isinstance(whole, CodedTrees) or whole.unit is None or len(whole) < FEWEST_TREES or self.decoder:
             return None
@@ -220,11 +228,11 @@ class AdditiveModel:
 
     @cached_property
     def _compact(self) -> tuple[AdditiveModel, IntArray | None]:
-        """All learners, for the features that they look at, and the numbers of these; see `_some`."""
+        """Return all learners, for the features that they look at, and the numbers of these; see `_some`."""
         return self._some(0, self.n_trees)
 
     def _some(self, first: int, last: int) -> tuple[AdditiveModel, IntArray | None]:
-        """Some learners, for the features that they split, and the numbers of these; None where they look at all."""
+        """Return some learners, for the features that they split, and their numbers; None if they look at all."""
         bounds, packed, used = self.packed.vector_offsets, self.packed[first:last], None
         if isinstance(packed, PackedTrees):
             packed, used = packed.compact()
@@ -241,7 +249,7 @@ class AdditiveModel:
         return model, used
 
     def _add_to_sparse(self, X: SparseRows, scores: FloatArray, first: int, last: int, workers: Workers | None) -> None:
-        """`_add` in dense blocks of few rows, of the features that are looked at."""
+        """Do what `_add` does in dense blocks of few rows, of the features that are looked at."""
         model, used = self._compact if last - first == self.n_trees else self._some(first, last)
         if not isinstance(model.packed, PackedTrees):  # which look at stored values themselves
             self._add_rows(model, X, scores, workers)
@@ -256,7 +264,7 @@ class AdditiveModel:
 
     @staticmethod
     def _add_rows(model: AdditiveModel, X: SparseRows, scores: FloatArray, workers: Workers | None) -> None:
-        """scores += the answers of all learners of a model to sparse rows, some rows at a time."""
+        """Add the answers of all learners of a model to sparse rows, some rows at a time."""
         values = model._values
 
         def add(low: int) -> None:
@@ -267,7 +275,7 @@ class AdditiveModel:
 
     @cached_property
     def _values(self) -> FloatArray:
-        """The vectors as float64."""
+        """Return the vectors as float64."""
         return np.asarray(self.vectors)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -282,7 +290,7 @@ class AdditiveModel:
         last: int,
         workers: Workers | None,
     ) -> None:
-        """scores += the answers of trees first..last to X with the linear features, if there are any, beside it."""
+        """Add the answers of trees first..last to X with the linear features, if there are any, beside it."""
         if isinstance(X, SparseRows):
             self._add_to_sparse(X if linear is None else linear.beside(X), scores, first, last, workers)
             return

@@ -19,8 +19,7 @@ from minrisk._kernels.cascade import decide_few, decide_rows, rises_of_trees
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk.model.coded_trees import SINGLE_ROWS, CodedTrees
-from minrisk.model.decisions import LINK_KERNELS, least_cost
-from minrisk.model.links import Link
+from minrisk.model.links import LINK_KERNELS, Link, least_cost
 
 if TYPE_CHECKING:
     from minrisk.costs import CostMatrix
@@ -36,19 +35,19 @@ NO_COSTS = read_only(np.zeros((1, 1)))
 
 
 def stage_rounds(n_rounds: int) -> IntArray:
-    """Rounds after which decisions may stand, of a model of so many."""
+    """Return rounds after which decisions may stand, of a model of so many."""
     rounds = np.unique([int(share * n_rounds) for share in STAGES])
     return rounds[rounds > 0].astype(np.int64)
 
 
 def no_leads(n_stages: int) -> FloatArray:
-    """Where none is enough."""
+    """Return a cascade where no lead is enough."""
     return np.full(n_stages, np.inf)
 
 
 @dataclass(frozen=True)
 class Cascade:
-    """What left-out rows say of decisions after some of the rounds.
+    """Hold what out-of-fold rows say of decisions after some of the rounds.
 
     Attributes
     ----------
@@ -71,7 +70,7 @@ class Cascade:
     temperature: FloatArray
 
     def leads_of(self, max_excess: float) -> FloatArray:
-        """Leads of the largest excess that is no larger, (S,)."""
+        """Return leads of the largest excess that is no larger, (S,)."""
         level = int(np.searchsorted(self.excess, max_excess, "right")) - 1
         if level < 0:
             return no_leads(len(self.rounds))
@@ -79,7 +78,7 @@ class Cascade:
 
 
 class DecisionRule(NamedTuple):
-    """How scores (K,) decide: by the least expected of costs (K, D) where they give probabilities, else the largest."""
+    """Decide by scores (K,): by the least expected of costs (K, D) where they give probabilities, else the largest."""
 
     link: Link | None
     temperature: float
@@ -88,23 +87,23 @@ class DecisionRule(NamedTuple):
 
     @classmethod
     def of(cls, link: Link | None, temperature: float, costs: CostMatrix | None) -> DecisionRule:
-        """Without costs, or a link, the largest score decides."""
+        """Return without costs, or a link, the largest score decides."""
         if link is None or costs is None:
             return cls(None, 1.0, None, True)
         return cls(link, temperature, read_only(costs.avoidable), costs.is_even)
 
     @property
     def scale(self) -> float:
-        """What makes log-odds of differences of scores."""
+        """Return what makes log-odds of differences of scores."""
         return 1.0 if self.link is None else LINK_KERNELS[self.link][1] / self.temperature
 
     @property
     def stops_early(self) -> bool:
-        """Whether differences of scores say all about decisions; sigmoids saturate, and then tell none apart."""
+        """Return whether differences of scores say all about decisions; sigmoids saturate, and then tell none apart."""
         return self.link is None or LINK_KERNELS[self.link][0] == links.SOFTMAX
 
     def __call__(self, scores: FloatArray) -> IntArray:
-        """Numbers of the decisions."""
+        """Return numbers of the decisions."""
         return least_cost(self.link, scores, self.temperature, self.costs)
 
 
@@ -141,12 +140,12 @@ class Stages:
 
     @cached_property
     def bounded(self) -> Leads:
-        """For decisions by bounds alone."""
+        """Return leads for decisions by bounds alone."""
         begin = int(np.searchsorted(self.ends, FIRST_EXACT * len(self.trees)))
         return self._at(begin, no_leads(len(self.ends)))
 
     def leads(self, cascade: Cascade | None, max_excess: float) -> Leads:
-        """Leads that are enough for so large an excess."""
+        """Return leads that are enough for so large an excess."""
         leads = None if cascade is None or max_excess == 0.0 else cascade.leads_of(max_excess)
         return self.bounded if leads is None or np.all(leads == np.inf) else self._at(0, leads)
 
@@ -154,7 +153,7 @@ class Stages:
         return Leads(self.ends[begin:], self.rises[begin:], leads[begin:])
 
     def decide(self, X: FloatArray, scores: FloatArray, rule: DecisionRule, leads: Leads) -> IntArray:
-        """Decisions about rows X of `minrisk._memory.points`, linear features beside; `scores` are without trees."""
+        """Decide about rows X of `minrisk._memory.points`, linear features beside; `scores` are without trees."""
         how = rule.scale, NO_COSTS if rule.costs is None else rule.costs, rule.is_plain
         if len(X) < SINGLE_ROWS:
             return self._decide_few(X, scores, rule, how, leads)
@@ -182,7 +181,7 @@ class Stages:
     def _decide_few(
         self, X: FloatArray, scores: FloatArray, rule: DecisionRule, how: tuple[float, FloatArray, bool], leads: Leads
     ) -> IntArray:
-        """`decide` of few rows, each by itself in one call."""
+        """Decide about few rows, each by itself in one call."""
         trees, decided = self.trees, np.empty(len(X), dtype=np.int64)
         codes = trees.coded_few(X, 0, len(X))
         decide_few(codes, *trees.walked, leads.ends, self.unit, scores, *how, leads.rises, leads.enough, decided)

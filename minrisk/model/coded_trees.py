@@ -1,4 +1,4 @@
-"""Models of trees whose leaves add vectors, for rows that are coded first: faster prediction with many trees."""
+"""Faster forms of models with the same bits: trees on coded rows, and stumps as a table for each feature."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from minrisk._kernels.coded_trees import (
     keep_rows,
 )
 from minrisk._kernels.lanes import EIGHT, LANES
+from minrisk._kernels.step_tables import add_steps
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.model.rounded_vectors import RoundedVectors
@@ -56,7 +57,7 @@ class CodedTrees(NamedTuple):
 
     @classmethod
     def of(cls, packed: PackedTrees, vectors: FloatArray | RoundedVectors) -> CodedTrees | None:
-        """Trees of the same bits as the packed ones.
+        """Return trees of the same bits as the packed ones.
 
         None for trees whose leaves scale their vectors or have slopes, with more than 255 thresholds on a feature, of
         more than 65 536 nodes, or too few to make up for the coding. Single leaves that add zeros are left out.
@@ -84,6 +85,7 @@ class CodedTrees(NamedTuple):
         n_top = find_tops(*map(read_only, (left, leaf, column, bin_, roots)), tops, top, ends)
         narrow = len(features) <= 1 << NARROW_BITS
         bits = NARROW_BITS if narrow else WIDE_BITS
+        # A word holds a node's left child, its feature's column and its bin.
         nodes = left.astype(np.int64) << bits
         nodes |= column
         nodes <<= NODE_BIN_BITS
@@ -105,27 +107,27 @@ class CodedTrees(NamedTuple):
         )
 
     def __len__(self) -> int:
-        """Trees; `roots` has one more."""
+        """Return trees; `roots` has one more."""
         return len(self.numbers)
 
     @property
     def walked(self) -> tuple[np.ndarray, int, IntArray, Int32Array, np.ndarray]:
-        """Nodes and vectors as kernels take them that walk from the roots."""
+        """Return nodes and vectors as kernels take them that walk from the roots."""
         return self.nodes, self.shift, self.roots, self.vector, self.vectors
 
     @property
     def n_codes(self) -> int:
-        """Codes of a row, one at least, which leaves read to no effect."""
+        """Return codes of a row, one at least, which leaves read to no effect."""
         return max(1, len(self.features))
 
     @property
     def height(self) -> int:
-        """Rows that are looked at together: all trees are brought into the cache once for them."""
+        """Return rows that are looked at together: all trees are brought into the cache once for them."""
         bytes_of_row = self.n_codes + int(self.vectors.shape[1]) * (8 if self.unit is None else 4)
         return max(LANES, min(CODED_ROWS, CODED_BYTES // bytes_of_row // LANES * LANES))
 
     def add_scores(self, X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
-        """scores[start:stop] += what all trees together answer; X of `minrisk._memory.points`."""
+        """Add what all trees together answer to scores[start:stop]; X of `minrisk._memory.points`."""
         for low in range(start, stop, self.height):
             n = min(self.height, stop - low)
             part, D = scores[low : low + n], scores.shape[1]
@@ -138,25 +140,25 @@ class CodedTrees(NamedTuple):
                 part += self.unit * sums[:, :D]
 
     def add_to_many(self, codes: np.ndarray, n_rows: int, first: int, last: int, sums: np.ndarray) -> None:
-        """sums += what trees first..last answer to coded rows, in units."""
+        """Add what trees first..last answer to coded rows to the sums, in units."""
         trees = self.nodes, self.shift, self.roots, self.tops, self.top, self.ends, self.vector, self.vectors
         add = add_to_many if self.unit is None else count_to_many
         add(codes, n_rows, self.n_codes, *trees, first, last, sums)
 
     def coded(self, X: FloatArray, low: int, n_rows: int) -> np.ndarray:
-        """Codes of some rows of X, as `add_to_many` takes them."""
+        """Return codes of some rows of X, as `add_to_many` takes them."""
         codes = self._room(n_rows)
         encode(X, self.features, self.thresholds, low, n_rows, codes)
         return codes
 
     def some_coded(self, codes: np.ndarray, rows: IntArray) -> np.ndarray:
-        """Codes of some of the coded rows."""
+        """Return codes of some of the coded rows."""
         kept = self._room(len(rows))
         keep_rows(codes, self.n_codes, rows, kept)
         return kept
 
     def coded_few(self, X: FloatArray, low: int, n_rows: int) -> np.ndarray:
-        """Codes of few rows, as `add_to_few` takes them."""
+        """Return codes of few rows, as `add_to_few` takes them."""
         codes = np.zeros((n_rows, self.n_codes), dtype=np.uint8)
         encode_few(X, self.features, self.thresholds, low, codes)
         return codes
@@ -166,7 +168,7 @@ class CodedTrees(NamedTuple):
 
 
 def _codes(packed: PackedTrees) -> tuple[IntArray, FloatArray, Int32Array, Int32Array] | None:
-    """Features that are split, their thresholds (features, 256), and each node's column and bin; None: too many."""
+    """Return features that are split, their thresholds (features, 256), and each node's column and bin; or None."""
     order = np.lexsort((packed.threshold, packed.feature))
     inner = np.flatnonzero(~packed.is_leaf)[order]
     feature, threshold = packed.feature[order].astype(np.int64), packed.threshold[order]
@@ -187,7 +189,7 @@ def _codes(packed: PackedTrees) -> tuple[IntArray, FloatArray, Int32Array, Int32
 
 
 def _values(vectors: FloatArray | RoundedVectors, n_trees: int) -> tuple[np.ndarray, float | None]:
-    """Vectors as kernels add them, and the unit of whole numbers; None where they are none."""
+    """Return vectors as kernels add them, and the unit of whole numbers; None where they are none."""
     if not isinstance(vectors, RoundedVectors):
         return vectors, None
     unit = vectors.unit
@@ -197,3 +199,59 @@ def _values(vectors: FloatArray | RoundedVectors, n_trees: int) -> tuple[np.ndar
     padded = np.zeros((n, -(-D // EIGHT) * EIGHT), dtype=np.int16)
     padded[:, :D] = vectors.mantissa
     return padded, unit
+
+
+# -- stumps ------------------------------------------------------------------------------------------------------------
+GRID = 2.0**32  # vectors that are multiples of 1 / GRID,
+EXACT_SUM = 2.0**20  # whose absolute values sum to less than this, have sums that are exact in any order
+
+
+def on_grid(vectors: FloatArray) -> FloatArray:
+    """Return the nearest multiples of 1 / `GRID`."""
+    with np.errstate(over="ignore"):  # of vectors so long the loss is beyond float64 as well
+        return np.asarray(np.rint(vectors * GRID) / GRID)
+
+
+class StepTables(NamedTuple):
+    """See `minrisk._kernels.step_tables.add_steps`."""
+
+    features: IntArray
+    offsets: IntArray
+    thresholds: FloatArray
+    table: FloatArray  # (thresholds and one more per feature, D)
+
+    @classmethod
+    def of(cls, packed: PackedTrees, vectors: FloatArray, intercept: FloatArray) -> StepTables | None:
+        """Return tables of the same bits as the stumps; None for other models, or where sums would round."""
+        if not isinstance(packed, PackedTrees) or len(packed) == 0 or packed.slope is not None:
+            return None
+        if packed.value is None:
+            return None
+        each = np.arange(len(packed) + 1)  # a stump has three nodes, the root, f = -s and f = s, and one vector
+        if not (np.array_equal(packed.offsets, 3 * each) and np.array_equal(packed.vector_offsets, each)):
+            return None
+        above = packed.value[2::3]
+        if np.any(packed.depth != 1) or np.any(np.abs(above) != 1) or not np.array_equal(packed.value[1::3], -above):
+            return None
+        all_ = np.vstack([vectors, intercept[None]])
+        if not np.array_equal(on_grid(all_), all_) or not np.abs(all_).sum() < EXACT_SUM:
+            return None
+        feature, threshold = packed.feature.astype(np.int64), packed.threshold
+        # A stump is a step: sums of steps are a table, exact as all entries are multiples of 1 / `GRID`.
+        rise = 2.0 * above[:, None] * vectors  # what crossing the threshold adds
+        order = np.lexsort((threshold, feature))
+        j, t = feature[order], threshold[order]  # which may be -inf more than once: no differences
+        first = np.r_[True, (j[1:] > j[:-1]) | (t[1:] > t[:-1])]
+        places = np.flatnonzero(first)
+        rises, owners = np.add.reduceat(rise[order], places), feature[order][places]
+        features, counts = np.unique(owners, return_counts=True)
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        below = np.concatenate([np.zeros((1, rises.shape[1])), np.cumsum(rises, axis=0)])  # exact, as all sums here
+        middle = 0.5 * (below[offsets[:-1]] + below[offsets[1:]])  # of what each feature's stumps answer
+        column = np.repeat(np.arange(len(features)), counts + 1)
+        table = below[np.arange(len(column)) - column] - middle[column]
+        return cls(*map(read_only, (features, offsets, threshold[order][places], table)))
+
+    def add_scores(self, X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
+        """Add what all stumps together answer to scores[start:stop]; X of `minrisk._memory.points`."""
+        add_steps(X, *self, start, stop, scores)

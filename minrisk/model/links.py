@@ -1,4 +1,4 @@
-"""Scores to class probabilities, for losses whose population minimiser is a function of the probabilities."""
+"""Scores to class probabilities, and to the decisions of least expected cost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from minrisk._typing import FloatArray
+from minrisk._kernels import links
+from minrisk._memory import points
+from minrisk._typing import FloatArray, IntArray
 
 UNSEEN_PROBABILITY = 1e-12  # of what has not been seen: its score stays finite
 LEAST_SHARE = 1e-6  # that the squared minimiser's line may give: its logarithm stays finite
@@ -14,27 +16,27 @@ Link = str  # a key of LINKS: links are stored in model files by name
 
 
 def _sigmoid2(scores: FloatArray) -> FloatArray:
-    """log sigmoid(2 h): the minimiser of p e^-h + (1 - p) e^h is h = 1/2 ln(p / (1 - p))."""
+    """Return log sigmoid(2 h): the minimiser of p e^-h + (1 - p) e^h is h = 1/2 ln(p / (1 - p))."""
     return -np.logaddexp(0.0, -2.0 * scores)
 
 
 def _sigmoid(scores: FloatArray) -> FloatArray:
-    """log sigmoid(h): the logistic minimiser is h = ln(p / (1 - p))."""
+    """Return log sigmoid(h): the logistic minimiser is h = ln(p / (1 - p))."""
     return -np.logaddexp(0.0, -scores)
 
 
 def _linear(scores: FloatArray) -> FloatArray:
-    """log (1 + h) / 2: the squared minimiser is h = 2 p - 1; clipped to stay positive."""
+    """Return log (1 + h) / 2: the squared minimiser is h = 2 p - 1; clipped to stay positive."""
     return np.log(np.clip((1.0 + scores) / 2.0, LEAST_SHARE, 1.0))
 
 
 def _softmax(scores: FloatArray) -> FloatArray:
-    """h: the log-likelihood's minimiser is h = ln p, up to a constant."""
+    """Return h: the log-likelihood's minimiser is h = ln p, up to a constant."""
     return np.asarray(scores)
 
 
 def _softmax2(scores: FloatArray) -> FloatArray:
-    """2 h: of p_j e^(h_k - h_j) the minimiser is h = 1/2 ln p, up to a constant (Beijbom et al. 2014, Eq. 33)."""
+    """Return 2 h: p_j e^(h_k - h_j) is least at h = 1/2 ln p, up to a constant (Beijbom et al. 2014, Eq. 33)."""
     return 2.0 * scores
 
 
@@ -48,7 +50,7 @@ LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {
 
 
 def constant_scores(link: Link, p: FloatArray) -> FloatArray:
-    """Scores (D,) of these probabilities; those of 0 are as good as 0."""
+    """Return scores (D,) of these probabilities; those of 0 are as good as 0."""
     p = np.clip(p, UNSEEN_PROBABILITY, 1.0 - UNSEEN_PROBABILITY)
     if link == "linear":
         return np.asarray(2.0 * p - 1.0)
@@ -57,18 +59,37 @@ def constant_scores(link: Link, p: FloatArray) -> FloatArray:
 
 
 def probabilities(link: Link, scores: FloatArray, temperature: float = 1.0) -> FloatArray:
-    """Probabilities (n, D): each output's own estimate at scores / temperature, scaled to sum to 1 over the classes."""
+    """Return probabilities (n, D): each output's own estimate at scores / temperature, scaled to sum to 1."""
     p = np.exp(_below_zero(link, scores, temperature))
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 def log_probabilities(link: Link, scores: FloatArray, temperature: float = 1.0) -> FloatArray:
-    """Logarithms of the `probabilities` (n, D), also of those too small for float64."""
+    """Return logarithms of the `probabilities` (n, D), also of those too small for float64."""
     log_p = _below_zero(link, scores, temperature)
     return np.asarray(log_p - np.log(np.exp(log_p).sum(axis=1, keepdims=True)))
 
 
 def _below_zero(link: Link, scores: FloatArray, temperature: float) -> FloatArray:
-    """The link's log-probabilities before they are scaled, shifted to a largest one of 0."""
+    """Return the link's log-probabilities before they are scaled, shifted to a largest one of 0."""
     log_p = LINKS[link](scores / temperature)
     return np.asarray(log_p - log_p.max(axis=1, keepdims=True))
+
+
+# -- decisions ---------------------------------------------------------------------------------------------------------
+LINK_KERNELS = {"sigmoid2": (links.SIGMOID, 2.0), "softmax": (links.SOFTMAX, 1.0), "softmax2": (links.SOFTMAX, 2.0)}
+
+
+def expected_costs(link: Link, scores: FloatArray, temperature: float, cost: FloatArray) -> FloatArray:
+    """Return expected cost of each decision, (n, D); `cost` is (K, D), or (n, K, D) with a matrix for every row."""
+    kind, slope = LINK_KERNELS[link]
+    costs = points(cost if np.ndim(cost) == 3 else cost[None])
+    return np.asarray(links.expected_costs(kind, slope / temperature, scores, costs))
+
+
+def least_cost(link: Link | None, scores: FloatArray, temperature: float, cost: FloatArray | None) -> IntArray:
+    """Return decision of least expected cost where the scores give probabilities, else that of the largest score."""
+    if link is None:
+        return np.asarray(scores.argmax(axis=1))
+    assert cost is not None
+    return np.asarray(expected_costs(link, scores, temperature, cost).argmin(axis=1))

@@ -1,14 +1,15 @@
-"""Linear features: columns that trees split beside those that users hand over."""
+"""Beside the features and the trees of a model: linear features, and smooth scores around landmarks."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from minrisk._cached import cached_property
 from minrisk._kernels.projection import project_rows
+from minrisk._kernels.smooth import add_smooth, kernel_matrix
 from minrisk._memory import empty, points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._workers import Workers
@@ -36,34 +37,34 @@ class Projection:
 
     @property
     def n_columns(self) -> int:
-        """Columns that it adds, m."""
+        """Return columns that it adds, m."""
         return int(self.weights.shape[1])
 
     @property
     def loadings(self) -> FloatArray:
-        """Share of each feature in each column (d, m), by size of the standardised weights."""
+        """Return share of each feature in each column (d, m), by size of the standardised weights."""
         size = np.abs(self.weights) * self.scale[:, None]
         total = size.sum(axis=0)
         return np.asarray(np.divide(size, total, out=np.zeros_like(size), where=total > 0))
 
     def take(self, columns: IntArray) -> Projection:
-        """Some of the columns."""
+        """Return some of the columns."""
         return Projection(self.center, self.scale, np.ascontiguousarray(self.weights[:, columns]))
 
     @cached_property
     def _read(self) -> tuple[np.ndarray, np.ndarray]:
-        """As the kernel takes them: made once, since one row takes 20 microseconds."""
+        """Return the arrays as the kernel takes them: made once, since one row takes 20 microseconds."""
         return read_only(self.center), read_only(self.weights)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: part for name, part in self.__dict__.items() if name != "_read"}
 
     def beside(self, X: np.ndarray | SparseRows) -> Any:
-        """`extend`; of sparse rows these, with the columns stored beside them."""
+        """Return `extend`; of sparse rows these, with the columns stored beside them."""
         return X.with_columns(self.columns(X)) if isinstance(X, SparseRows) else self.extend(X)
 
     def extend(self, X: np.ndarray) -> FloatArray:
-        """X and the columns beside it, (n, d + m) float64."""
+        """Return x and the columns beside it, (n, d + m) float64."""
         wide = np.empty((len(X), X.shape[1] + self.n_columns))
         wide[:, : X.shape[1]] = X
         out = np.empty((len(X), self.n_columns), dtype=np.float32)
@@ -74,7 +75,7 @@ class Projection:
     def columns(
         self, X: np.ndarray | SparseRows, workers: Workers | None = None, part: slice = slice(None)
     ) -> np.ndarray:
-        """The columns alone, or some of them, (n, m) float32."""
+        """Return the columns alone, or some of them, (n, m) float32."""
         center, weights = read_only(self.center), read_only(np.ascontiguousarray(self.weights[:, part]))
         out = empty((len(X), weights.shape[1]), np.float32)
 
@@ -85,3 +86,54 @@ class Projection:
 
         (workers or Workers()).map(fill, range(0, len(X), height))
         return out
+
+
+# -- smooth scores -----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class SmoothScores:
+    """Scores sum_c exp(-width |z - z_c|^2) a_c of standardised features z.
+
+    Attributes
+    ----------
+    center, scale : ndarray of shape (d,)
+        Of the features; scale 0: left out. Missing values count as the center.
+    landmarks : ndarray of shape (d, m)
+        Standardised, a column each.
+    width : float
+    vectors : ndarray of shape (m, D)
+    """
+
+    center: FloatArray
+    scale: FloatArray
+    landmarks: FloatArray
+    width: float
+    vectors: FloatArray
+
+    @cached_property
+    def _read(self) -> tuple[np.ndarray, ...]:
+        """Return the arrays as the kernel takes them: made once, since one row takes 20 microseconds."""
+        return tuple(read_only(part) for part in (self.center, self.scale, self.landmarks, self.vectors))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in self.__dict__.items() if name != "_read"}
+
+    def kernels(self, X: np.ndarray) -> FloatArray:
+        """Compute the kernel of every row and landmark, (n, m)."""
+        out = np.empty((len(X), self.landmarks.shape[1]))
+        kernel_matrix(points(X), *map(read_only, (self.center, self.scale, self.landmarks)), self.width, out)
+        return out
+
+    def add_scores(self, X: np.ndarray | SparseRows, scores: FloatArray, workers: Workers | None = None) -> None:
+        """Add the scores of these rows to scores (n, D)."""
+        height = max(1, BLOCK_VALUES // X.shape[1])
+        center, scale, landmarks, vectors = self._read
+
+        def add(first: int) -> None:
+            rows, part = points(X[first : first + height]), scores[first : first + height]
+            add_smooth(rows, center, scale, landmarks, self.width, vectors, part)
+
+        (workers or Workers()).map(add, range(0, len(X), height))
+
+    def times(self, factor: float) -> SmoothScores:
+        """Return the scores times a number."""
+        return replace(self, vectors=self.vectors * factor)

@@ -1,4 +1,4 @@
-"""Vectors in 16 bits an entry, whole multiples of one unit: a quarter of the memory, and sums that are exact."""
+"""Short numbers: vectors in 16 bits an entry, whose sums are exact, and floats of eight binary digits."""
 
 from __future__ import annotations
 
@@ -23,12 +23,6 @@ class RoundedVectors:
     Sums of such vectors are sums of whole numbers: exact, in any order. ``numpy.asarray`` gives the values, the same in
     float64 and in float32.
 
-    Parameters
-    ----------
-    mantissa : ndarray of shape (n, D), int16
-    exponent : ndarray of shape (n,), int16
-        Vector i is ``mantissa[i] * 2.0 ** exponent[i]``.
-
     Examples
     --------
     >>> import numpy as np
@@ -40,12 +34,12 @@ class RoundedVectors:
     True
     """
 
-    mantissa: npt.NDArray[np.int16]
-    exponent: npt.NDArray[np.int16]
+    mantissa: npt.NDArray[np.int16]  # (n, D)
+    exponent: npt.NDArray[np.int16]  # (n,): vector i is ``mantissa[i] * 2.0 ** exponent[i]``
 
     @classmethod
     def of(cls, vectors: FloatArray, exponent: int) -> RoundedVectors:
-        """The nearest multiples of 2^exponent, or of what 16 bits tell apart where a vector is too long for that.
+        """Return the nearest multiples of 2^exponent, or of what 16 bits tell apart if a vector is too long.
 
         Entries beyond 2^115 are cut.
         """
@@ -58,7 +52,7 @@ class RoundedVectors:
 
     @classmethod
     def joined(cls, parts: Sequence[RoundedVectors]) -> RoundedVectors:
-        """One part after another."""
+        """Join the parts, one after another."""
         mantissas, exponents = [part.mantissa for part in parts], [part.exponent for part in parts]
         return cls(np.concatenate(mantissas), np.concatenate(exponents))
 
@@ -66,18 +60,18 @@ class RoundedVectors:
         return len(self.exponent)
 
     def __getitem__(self, part: Any) -> RoundedVectors:
-        """Some of the vectors."""
+        """Return some of the vectors."""
         return RoundedVectors(self.mantissa[part], self.exponent[part])
 
     @property
     def unit(self) -> float | None:
-        """The power of two of which all entries are whole multiples; None where vectors have different ones."""
+        """Return the power of two of which all entries are whole multiples; None where vectors have different ones."""
         first = self.exponent[:1].tolist()
         return float(np.ldexp(1.0, first[0])) if first and np.all(self.exponent == first[0]) else None
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the vectors' values."""
+        """Return the shape of the vectors' values."""
         return self.mantissa.shape
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
@@ -88,3 +82,38 @@ class RoundedVectors:
             part = slice(low, low + BLOCK_VECTORS)
             values[part] = self.mantissa[part] * np.ldexp(1.0, self.exponent[part].astype(np.int32))[:, None]
         return values
+
+
+LEADING_BITS = np.uint32(0xFFFF0000)  # sign, exponent and seven digits behind the first, as in bfloat16
+LARGEST = np.array([0x7F7F0000], dtype=np.uint32).view(np.float32)[0]
+
+
+def shortened(numbers: np.ndarray) -> np.ndarray:
+    """Return the nearest such numbers as float32, the even one of two; beyond the largest one that.
+
+    Rounding moves a number by at most a 256th of it, where it is at least 2^-126.
+
+    Parameters
+    ----------
+    numbers : ndarray, float32 or float64
+        No NaN.
+
+    Returns
+    -------
+    shortened : ndarray, float32
+        Equal to what they were, where they were such numbers.
+
+    References
+    ----------
+    Wang and Kanwar, BFloat16: The secret to high performance on Cloud TPUs, Google Cloud blog, 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shortened(np.array([0.0, 1.0, 0.3, 1000.5])).tolist()
+    [0.0, 1.0, 0.30078125, 1000.0]
+    """
+    bits = np.clip(numbers, -LARGEST, LARGEST).astype(np.float32).view(np.uint32)
+    bits += np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
+    bits &= LEADING_BITS
+    return np.asarray(np.clip(bits.view(np.float32), -LARGEST, LARGEST))

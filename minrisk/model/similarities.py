@@ -1,10 +1,11 @@
-"""Similarities of a model as flat arrays: what prediction, explanation and files read."""
+"""Learners that are no trees, as a model holds them: similarities in flat arrays, and regressors of scikit-learn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.data.distances import Units
 from minrisk.data.sparse_points import points_of
 from minrisk.data.sparse_rows import SparseRows
+from minrisk.model.trees import Tree
 
 BLOCK_BYTES = 16 << 20  # of distances at a time
 BLOCK_LEARNERS = 256  # whose answers are asked for at a time
@@ -32,7 +34,7 @@ class Similarity(NamedTuple):
 
     @property
     def n_vectors(self) -> int:
-        """One, times the response."""
+        """Return 1: a vector, times the response."""
         return 1
 
 
@@ -88,16 +90,16 @@ class PackedSimilarities:
 
     @property
     def units(self) -> Units:
-        """The scale that distances are measured in."""
+        """Return the scale that distances are measured in."""
         return Units(self.center, self.scale, self.fill)
 
     @property
     def vector_offsets(self) -> IntArray:
-        """First vector of each learner, (T + 1,): each has one."""
+        """Return first vector of each learner, (T + 1,): each has one."""
         return np.arange(len(self) + 1)
 
     def importances(self, n_features: int) -> FloatArray:
-        """Sum of the gains of two-point learners, shared out by each feature's part in |x_i - x_j|^2."""
+        """Return the gains of two-point learners, shared out by each feature's part in |x_i - x_j|^2."""
         total, two = np.zeros(n_features), self.far >= 0
         pairs, which = np.unique(np.column_stack([self.near[two], self.far[two]]), axis=0, return_inverse=True)
         gains = np.bincount(which.ravel(), weights=self.gain[two])
@@ -112,11 +114,11 @@ class PackedSimilarities:
 
     @property
     def depth(self) -> Int32Array:
-        """1 for each learner that separates anything."""
+        """Return 1 for each learner that separates anything."""
         return (self.near >= 0).astype(np.int32)
 
     def tree(self, t: int, thresholds: Sequence[FloatArray] | None = None) -> Similarity:
-        """Learner number t."""
+        """Return learner number t."""
         used = np.array([a for a in (self.near[t], self.far[t]) if a >= 0], dtype=np.int64)
         return Similarity(
             self.anchors[used],
@@ -137,7 +139,7 @@ class PackedSimilarities:
         stop: int,
         scores: FloatArray,
     ) -> None:
-        """scores[start:stop] += f_t(x) vectors[t] of learners first..last."""
+        """Add f_t(x) vectors[t] of learners first..last to scores[start:stop]."""
         both = np.concatenate([self.near[first:last], self.far[first:last]])
         used = np.unique(both[both >= 0])
         anchors = np.ascontiguousarray(self.anchors[used])
@@ -165,7 +167,7 @@ class PackedSimilarities:
             )
 
     def responses(self, X: np.ndarray | SparseRows) -> FloatArray:
-        """f_t(x) of every learner, (n, T)."""
+        """Return f_t(x) of every learner, (n, T)."""
         out = np.zeros((len(X), len(self)))
         for first in range(0, len(self), BLOCK_LEARNERS):
             block = self[first : first + BLOCK_LEARNERS]
@@ -187,7 +189,7 @@ class PackedSimilarities:
 
 
 def pack_similarities(learners: Sequence[Similarity]) -> PackedSimilarities:
-    """Flat arrays of similarities, each of their points once."""
+    """Return flat arrays of similarities, each of their points once."""
     rows = np.concatenate([learner.rows for learner in learners])
     points = np.concatenate([learner.anchors for learner in learners])
     _, first, place = np.unique(rows, return_index=True, return_inverse=True)
@@ -208,3 +210,76 @@ def pack_similarities(learners: Sequence[Similarity]) -> PackedSimilarities:
         np.concatenate([learner.gain for learner in learners]),
         *learners[0].units,
     )
+
+
+# -- regressors of scikit-learn ----------------------------------------------------------------------------------------
+DENSE_ROWS = 64  # of a dense block, fewer of which are too wide to be worth making
+
+
+class FittedRegressor(NamedTuple):
+    """A fitted regressor in the place of a tree."""
+
+    model: Any
+    gain: FloatArray  # the loss's relative fall, (1,)
+
+    @property
+    def n_vectors(self) -> int:
+        """Return 1: a vector, times what the regressor answers."""
+        return 1
+
+    def predict(self, X: np.ndarray | SparseRows) -> FloatArray:
+        """Return f(x), (n,); of sparse rows with many features without making them dense, where the regressor can."""
+        if not isinstance(X, SparseRows):
+            return np.asarray(self.model.predict(X), dtype=np.float64).reshape(len(X))
+        if X.height < DENSE_ROWS:
+            with suppress(TypeError):
+                return np.asarray(self.model.predict(X.matrix), dtype=np.float64).reshape(len(X))
+        parts = range(0, len(X), X.height)
+        return np.concatenate([self.predict(np.asarray(X[a : a + X.height], dtype=np.float64)) for a in parts])
+
+
+@dataclass(frozen=True)
+class PackedRegressors:
+    """Learners of a model that are objects, one vector each: predicted one after another, never written to a file."""
+
+    regressors: tuple[FittedRegressor | Tree, ...]  # a tree keeps the place of one that was not found, and answers 0
+
+    def __len__(self) -> int:
+        return len(self.regressors)
+
+    def __getitem__(self, part: slice) -> PackedRegressors:
+        return PackedRegressors(self.regressors[part])
+
+    @property
+    def vector_offsets(self) -> IntArray:
+        """Return first vector of each learner, (T + 1,)."""
+        return np.arange(len(self) + 1)
+
+    def importances(self, n_features: int) -> FloatArray:
+        """Return zeros: nobody knows which features a regressor looks at."""
+        return np.zeros(n_features)
+
+    @property
+    def depth(self) -> Int32Array:
+        """Return 0 for each learner: none is a tree."""
+        return np.zeros(len(self), dtype=np.int32)
+
+    def tree(self, t: int, thresholds: Sequence[FloatArray] | None = None) -> FittedRegressor | Tree:
+        """Return learner number t."""
+        return self.regressors[t]
+
+    def add_scores(
+        self,
+        X: FloatArray | SparseRows,
+        vectors: FloatArray,
+        first: int,
+        last: int,
+        start: int,
+        stop: int,
+        scores: FloatArray,
+    ) -> None:
+        """Add f_t(x) times vector t to scores[start:stop]."""
+        for t in range(first, last):
+            regressor = self.regressors[t]
+            if isinstance(regressor, FittedRegressor):
+                scores[start:stop] += regressor.predict(X[start:stop])[:, None] * vectors[t]

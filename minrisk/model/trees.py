@@ -1,9 +1,9 @@
-"""Trees whose leaves hold a response and name a vector: one on bins, many packed for raw data. A stump has depth 1."""
+"""Trees whose leaves hold a response and name a vector: one on bins, many packed, and the order of nodes in files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +35,7 @@ class Tree(NamedTuple):
 
     @property
     def n_vectors(self) -> int:
-        """Vectors that the leaves name."""
+        """Return vectors that the leaves name."""
         return int(self.vector.max()) + 1
 
 
@@ -104,29 +104,29 @@ class PackedTrees:
 
     @cached_property
     def is_leaf(self) -> np.ndarray:
-        """Which nodes are leaves, (n_nodes,)."""
+        """Return which nodes are leaves, (n_nodes,)."""
         return np.asarray(self.counted("left") == np.arange(len(self.left), dtype=np.int32))
 
     @property
     def named(self) -> np.ndarray:
-        """Which nodes `feature`, `threshold` and `gain` are of, (n_nodes,)."""
+        """Return which nodes `feature`, `threshold` and `gain` are of, (n_nodes,)."""
         return ~self.is_leaf if self.slope is None else np.ones(len(self.left), dtype=np.bool_)
 
     @cached_property
     def _named_before(self) -> IntArray:
-        """How many named nodes stand before each tree, and in all, (n_trees + 1,)."""
+        """Return how many named nodes stand before each tree, and in all, (n_trees + 1,)."""
         of_trees = np.add.reduceat(self.named, self.offsets[:-1], dtype=np.int64)
         return np.concatenate([[0], np.cumsum(of_trees)]).astype(np.int64)
 
     def counted(self, name: str) -> Int32Array:
-        """`left` or `vector`, counted from the first node or vector of the first tree, (n_nodes,)."""
+        """Return `left` or `vector`, counted from the first node or vector of the first tree, (n_nodes,)."""
         first = self.offsets if name == "left" else self.vector_offsets
         numbers = np.repeat(first[:-1].astype(np.int32), np.diff(self.offsets))
         numbers += getattr(self, name)
         return numbers
 
     def of_nodes(self, name: str) -> np.ndarray:
-        """`feature`, `threshold` or `gain` of all nodes; at leaves, where there is no slope, as in `Tree`."""
+        """Return `feature`, `threshold` or `gain` of all nodes; at leaves, where there is no slope, as in `Tree`."""
         numbers = getattr(self, name)
         dtype = np.dtype(np.int32) if name == "feature" else numbers.dtype
         of_nodes = np.full(len(self.left), np.inf if name == "threshold" else 0, dtype=dtype)
@@ -135,7 +135,7 @@ class PackedTrees:
 
     @cached_property
     def _walks(self) -> tuple[FloatArray, IntArray, FloatArray, Int32Array]:
-        """Threshold, and left << 32 | feature, of each node side by side in memory: a step reads one cache line.
+        """Return threshold, and left << 32 | feature, of each node side by side: a step reads one cache line.
 
         And its value and vector.
         """
@@ -150,7 +150,7 @@ class PackedTrees:
 
     @cached_property
     def _linear_walks(self) -> tuple[np.ndarray, ...]:
-        """Nodes as `add_linear_trees` takes them."""
+        """Return nodes as `add_linear_trees` takes them."""
         assert self.value is not None
         return self.of_nodes("feature"), self.threshold, self.counted("left"), self.value, self.counted("vector")
 
@@ -159,12 +159,12 @@ class PackedTrees:
         return {name: part for name, part in self.__dict__.items() if name not in made}
 
     def compact(self) -> tuple[PackedTrees, IntArray]:
-        """The same trees for the features that they look at only, one at least, and the numbers of these."""
+        """Return the same trees for the features that they look at only, one at least, and the numbers of these."""
         used, number = np.unique(np.append(self.feature, 0), return_inverse=True)
         return replace(self, feature=number[:-1].astype(self.feature.dtype)), used.astype(np.int64)
 
     def tree(self, t: int, thresholds: Sequence[FloatArray] | None = None) -> Tree:
-        """Tree number t; its bins need the binner's thresholds (without them they are all 0)."""
+        """Return tree number t; its bins need the binner's thresholds (without them they are all 0)."""
         one = self[t : t + 1]
         feature, threshold, gain = (one.of_nodes(name) for name in ("feature", "threshold", "gain"))
         bins = np.zeros(len(feature), dtype=np.int32)
@@ -179,13 +179,13 @@ class PackedTrees:
         return Tree(feature, bins, threshold, left, value, vector, gain, int(self.depth[t]), slope, origin)
 
     def importances(self, n_features: int) -> FloatArray:
-        """Sum of the gains of each feature's splits; as many entries as features, or more (linear ones)."""
+        """Return the sum of the gains of each feature's splits; as many entries as features, or more (linear ones)."""
         return np.bincount(self.feature, weights=self.gain, minlength=n_features).astype(np.float64)
 
     def add_scores(
         self, X: FloatArray, vectors: FloatArray, first: int, last: int, start: int, stop: int, scores: FloatArray
     ) -> None:
-        """scores[start:stop] += value * vectors[vector] of x's leaf in trees first..last; X of `points`."""
+        """Add value * vectors[vector] of x's leaf in trees first..last to scores[start:stop]; X of `points`."""
         if self.slope is None:
             parts = [read_only(column) for column in (*self._walks, self.offsets, vectors)]
             add_trees(X, *parts, first, last, start, stop, scores)
@@ -197,12 +197,12 @@ class PackedTrees:
 
 
 def narrow(numbers: np.ndarray) -> np.ndarray:
-    """Whole numbers, 0 or more, in 16 bits where these hold them, else in 32."""
+    """Return whole numbers, 0 or more, in 16 bits where these hold them, else in 32."""
     return numbers.astype(np.uint16 if numbers.max(initial=0) < 1 << 16 else np.int32, copy=False)
 
 
 def pack_trees(trees: Sequence[Tree]) -> PackedTrees:
-    """Flat arrays of trees."""
+    """Return flat arrays of trees."""
     sizes = np.array([len(tree.feature) for tree in trees], dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
 
@@ -233,3 +233,157 @@ def pack_trees(trees: Sequence[Tree]) -> PackedTrees:
         np.array([tree.depth for tree in trees], dtype=np.int32),
         **linear,
     )
+
+
+# -- the order of nodes ------------------------------------------------------------------------------------------------
+CHECKED_NODES = 1 << 14  # at a time: what is computed of them is small beside a model
+
+
+def by_levels(packed: PackedTrees, vectors: Any) -> tuple[PackedTrees, Any]:
+    """Order the nodes of each tree level by level from the left, and the vectors as the leaves.
+
+    The children of the i-th node that splits, counted from 0, are then nodes 2 i + 1 and 2 i + 2 of their tree, and a
+    vector's number is as small as it can be: where no two leaves share one, leaf i of a tree names vector i. Scores
+    keep their bits. Nodes that no walk reaches, and vectors that no leaf names, are left out.
+
+    Parameters
+    ----------
+    packed : PackedTrees
+    vectors : ndarray or RoundedVectors of shape (n_vectors, D)
+
+    Returns
+    -------
+    packed : PackedTrees
+        The one given, where it is in this order.
+    vectors : ndarray or RoundedVectors
+        The same for the vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minrisk.model.trees import Tree, pack_trees
+    >>> left, ones, leaf = np.array([1, 1, 3, 3, 4]), np.ones(5), np.array([0, 1, 0, 1, 1])
+    >>> tree = Tree(np.zeros(5, dtype=np.int32), left, ones, left, ones, np.array([0, 0, 0, 2, 1]), ones * leaf, 2)
+    >>> packed, vectors = by_levels(pack_trees([tree]), np.array([[1.0], [2.0], [3.0]]))
+    >>> packed.vector.tolist(), vectors.ravel().tolist()
+    ([0, 0, 0, 1, 2], [1.0, 3.0, 2.0])
+    """
+    if is_by_levels(packed):
+        return packed, vectors
+    parts, used = list[PackedTrees](), list[IntArray]()
+    for first, last in chunks(packed.offsets):
+        part, of_part = _part_by_levels(packed[first:last])
+        parts.append(part)
+        used.append(of_part + packed.vector_offsets[first])
+    return _joined(parts), vectors[np.concatenate(used)]
+
+
+def _part_by_levels(packed: PackedTrees) -> tuple[PackedTrees, IntArray]:
+    """Return some trees in that order, and the numbers that their vectors had before."""
+    order, offsets = _level_order(packed)
+    leaf, named, sizes = packed.is_leaf[order], packed.named, np.diff(offsets)
+    own = (np.cumsum(named) - 1)[order[named[order]]]  # of the nodes that have a feature
+    place = np.arange(len(order)) - np.repeat(offsets[:-1], sizes)
+    splits = np.append(0, np.cumsum(~leaf))  # before each node, and in all
+    before = splits[:-1] - np.repeat(splits[offsets[:-1]], sizes)
+    n_leaves = offsets - splits[offsets]  # before each tree, and in all
+    of_leaves, used = _first_use(packed.counted("vector")[order[leaf]])
+    most = np.maximum.accumulate(of_leaves)[n_leaves[1:] - 1] + 1  # vectors in use up to the end of each tree
+    vector_offsets = np.append(0, most).astype(np.int64)
+    vector = np.zeros(len(order), dtype=np.int64)
+    vector[leaf] = of_leaves - np.repeat(vector_offsets[:-1], np.diff(n_leaves))
+    reordered = replace(
+        packed,
+        feature=packed.feature[own],
+        threshold=packed.threshold[own],
+        gain=packed.gain[own],
+        left=narrow(np.where(leaf, place, 2 * before + 1)),
+        vector=narrow(vector),
+        offsets=offsets,
+        vector_offsets=vector_offsets,
+        **{name: part[order] for name in ("value", "slope", "origin") if (part := getattr(packed, name)) is not None},
+    )
+    return reordered, used
+
+
+def _joined(parts: Sequence[PackedTrees]) -> PackedTrees:
+    """Join the parts, one after another."""
+    whole: dict[str, Any] = {}
+    for field in fields(PackedTrees):
+        arrays = [getattr(part, field.name) for part in parts]
+        if field.name in ("offsets", "vector_offsets"):
+            lengths = [np.diff(offsets) for offsets in arrays]
+            whole[field.name] = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+        else:
+            whole[field.name] = None if arrays[0] is None else np.concatenate(arrays)
+    return PackedTrees(**whole)
+
+
+def is_by_levels(packed: PackedTrees) -> bool:
+    """Return whether trees and vectors are in the order of `by_levels`; looks at some trees at a time."""
+    offsets, bounds = packed.offsets, packed.vector_offsets
+    for first, last in chunks(offsets):
+        part = slice(offsets[first], offsets[last])
+        sizes, place = np.diff(offsets[first : last + 1]), np.arange(part.start, part.stop)
+        place -= np.repeat(offsets[first:last], sizes)
+        left = packed.left[part]
+        leaf = left == place
+        inner = np.cumsum(~leaf)
+        begin = np.append(0, inner)[offsets[first:last] - part.start]
+        n_inner = np.append(inner[offsets[first + 1 : last + 1] - 1 - part.start], 0)[:-1] - begin
+        if np.any(2 * n_inner + 1 != sizes):
+            return False
+        if np.any((left != 2 * (inner - ~leaf - np.repeat(begin, sizes)) + 1) & ~leaf):
+            return False
+        named = packed.vector[part][leaf] + np.repeat(bounds[first:last], n_inner + 1)
+        before = np.append(bounds[first] - 1, np.maximum.accumulate(named)[:-1])
+        if np.any(named > before + 1) or named.max(initial=0) + 1 != bounds[last]:
+            return False
+    return True
+
+
+def chunks(offsets: IntArray) -> Iterator[tuple[int, int]]:
+    """Return trees of about `CHECKED_NODES` nodes together: the first one, and the one behind the last."""
+    first, n_trees = 0, len(offsets) - 1
+    while first < n_trees:
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + CHECKED_NODES, "right")) - 1)
+        yield first, last
+        first = last
+
+
+def dtype_below(offsets: IntArray) -> type[np.generic]:
+    """Return the dtype of numbers below the size of the largest tree; see `narrow`."""
+    return np.uint16 if np.diff(offsets).max(initial=0) <= 1 << 16 else np.int32
+
+
+def _level_order(packed: PackedTrees) -> tuple[IntArray, IntArray]:
+    """Return nodes of each tree level by level, (n,), and where each tree begins among them, (n_trees + 1,)."""
+    left, is_leaf, n_trees = packed.counted("left"), packed.is_leaf, len(packed)
+    level, owner = packed.offsets[:-1], np.arange(n_trees)
+    levels, counts = list[IntArray](), list[IntArray]()
+    # A level of all trees at a time: as many passes as the deepest tree has levels.
+    while len(level):
+        levels.append(level)
+        counts.append(np.bincount(owner, minlength=n_trees))
+        inner = ~is_leaf[level]
+        child = left[level[inner]].astype(np.int64)
+        level, owner = np.column_stack([child, child + 1]).ravel(), np.repeat(owner[inner], 2)
+    sizes = np.sum(counts, axis=0, dtype=np.int64) if counts else np.empty(0, dtype=np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    order, begin = np.empty(offsets[-1], dtype=np.int64), offsets[:-1].copy()
+    for nodes, count in zip(levels, counts, strict=True):
+        order[np.arange(len(nodes)) + np.repeat(begin - (np.cumsum(count) - count), count)] = nodes
+        begin += count
+    return order, offsets
+
+
+def _first_use(named: IntArray) -> tuple[IntArray, IntArray]:
+    """Return numbers in the order of their first occurrence, and what they stand for."""
+    # Mostly each leaf has a vector of its own, and there is nothing to sort.
+    if np.bincount(named).max(initial=0) <= 1:
+        return np.arange(len(named)), named
+    _, first, inverse = np.unique(named, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    by_use = np.argsort(first)
+    rank[by_use] = np.arange(len(first))
+    return rank[inverse], named[first[by_use]]

@@ -1,9 +1,10 @@
-"""What a step is and what it may ask for."""
+"""Steps, and what they may ask for."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,10 @@ class StepProblem(NamedTuple):
     errors: FloatArray | None = None  # (R, 2, 2): of learners of one chain each, see `ChainRows.side_errors`
     bundle: Any = None  # of cutting planes that a dual step has found for the learners so far
 
+    def fall(self, step: Step) -> float:
+        """Return the share of the loss that a step takes away."""
+        return max(0.0, 1.0 - step.value / self.value) if self.value > 0.0 else 0.0
+
 
 class Step(NamedTuple):
     """Vectors and the loss over the bag after them (smoothing left out), in the units of `StepProblem.value`.
@@ -42,24 +47,27 @@ class Step(NamedTuple):
     vectors: FloatArray  # (V, D)
     value: float
     changes: FloatArray | None = None  # (T, D): what totally corrective steps add to the vectors of earlier learners
-    edge: float = math.nan  # see `minrisk.steps.edges`, of steps that know one
+    edge: float = math.nan  # see `minrisk.steps.closed_form`, of steps that know one
 
 
-class StepSolver(Protocol):
-    """Finds the vectors."""
+class StepSolver(ABC):
+    """Finds the vectors.
 
-    @property
-    def gain(self) -> int | None:
-        """The drop that a stump search maximises (`minrisk._kernels.split`); None: the loss's own."""
+    Attributes
+    ----------
+    requires : frozenset of str
+        Traits that the loss, the learners and the rows must have together.
+    gain : int, optional
+        The drop that a stump search maximises (`minrisk._kernels.split`); None: the loss's own.
+    columns : int
+        What the rows must hold in fixed point; see `Rows.weigh`.
+    """
 
-    @property
-    def columns(self) -> int:
-        """What the rows must hold in fixed point; see `Rows.weigh`."""
+    requires: ClassVar[frozenset[str]]
+    gain: ClassVar[int | None] = None
+    columns: ClassVar[int] = 0
 
-    @property
-    def requires(self) -> frozenset[str]:
-        """Traits that the loss, the learners and the rows must have together."""
-
+    @abstractmethod
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response."""
 

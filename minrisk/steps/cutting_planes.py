@@ -29,9 +29,9 @@ from scipy.linalg import cho_factor, cho_solve
 from minrisk._kernels.split import LARGEST_EDGE_GAIN
 from minrisk._typing import FloatArray
 from minrisk.losses.base import PLANES, SIGNS
-from minrisk.model.step_tables import on_grid
+from minrisk.model.coded_trees import on_grid
 from minrisk.rows.base import PLANE_ROWS, PlaneRows, have_planes
-from minrisk.steps.base import Step, StepProblem
+from minrisk.steps.base import Step, StepProblem, StepSolver
 
 LARGEST_PROXIMITY = 0.03  # u at first, over the scale, a row's largest cost on average; a larger one tells little of F
 SMALLEST_PROXIMITY = 1e-3  # relative to the first
@@ -74,20 +74,20 @@ class Bundle:
 
     @property
     def largest_edge(self) -> float:
-        """Of these learners, in the dual."""
+        """Return that of these learners, in the dual."""
         return float((self.shares @ self.edges).max(initial=0.0))
 
     def bound(self, edge: float = 0.0) -> float:
-        """What F is at least, over these learners and all others whose edges are no larger."""
+        """Return what F is at least, over these learners and all others whose edges are no larger."""
         largest = max(self.largest_edge, edge)
         return float(self.shares @ self.offsets) / max(1.0, largest / self.nu if self.nu > 0 else np.inf)
 
     def gap(self, value: float, edge: float = 0.0) -> float:
-        """Share by which this value of F may be above the least one over learners with such edges."""
+        """Return share by which this value of F may be above the least one over learners with such edges."""
         return max(0.0, 1.0 - self.bound(edge) / value) if value > 0.0 else 0.0
 
     def widened(self, edges: FloatArray) -> None:
-        """One learner more, with a vector of 0 and these edges (P, D) in the planes but the first."""
+        """Add a learner, with a vector of 0 and these edges (P, D) in the planes but the first."""
         new = np.concatenate([np.zeros((1, edges.shape[1])), edges])
         self.edges = np.concatenate([self.edges, new], axis=1)
         self.best = np.concatenate([self.best, np.zeros(edges.shape[1])])
@@ -108,6 +108,7 @@ class Bundle:
             self.edges, self.offsets = np.vstack([self.edges, plane.edges]), np.append(self.offsets, plane.offset)
             self.shares = np.append(self.shares, 0.0)
             value = penalty + plane.value
+            # A serious step moves the best point; a null step only adds its plane.
             if value <= self.value - SERIOUS * promised:
                 factor = LOOSER if value <= self.value - GOOD * promised else 1.0
                 self.best, self.value = point, value
@@ -118,14 +119,14 @@ class Bundle:
         return False
 
     def _at(self, shares: FloatArray) -> tuple[FloatArray, float]:
-        """The point that shares lead to, and the dual's value: what the proximal problem is at least."""
+        """Return the point that shares lead to, and the dual's value: what the proximal problem is at least."""
         point = np.maximum(self.best + (shares @ self.edges - self.nu) / self.u, 0.0)
         move = point - self.best
         lack = self.offsets - self.edges @ point
         return point, float(self.nu * point.sum() + 0.5 * self.u * (move @ move) + shares @ lack)
 
     def _nearest(self) -> FloatArray:
-        """The minimiser of the proximal problem, about; the shares become those that lead to it.
+        """Find the minimiser of the proximal problem, about; the shares become those that lead to it.
 
         Newton steps on the dual, which is concave and of pieces that are quadratic, in the shares that are not 0 and
         that of the highest plane.
@@ -142,6 +143,7 @@ class Bundle:
             falls = change < 0.0
             reach = self.shares[part][falls] / -change[falls]
             step = min(1.0, float(reach.min(initial=1.0)))
+            # The first share that falls to 0 ends a Newton step, which is halved until the dual rises enough.
             gain, whole, ahead = float((lack[part] - lack[part[-1]]) @ change), step, dual
             while True:
                 shares = self.shares.copy()
@@ -160,7 +162,7 @@ class Bundle:
         return point
 
     def _newton(self, lack: FloatArray, free: np.ndarray) -> tuple[np.ndarray, FloatArray]:
-        """Which shares change, and how, where their sum stays and none that is 0 falls."""
+        """Return which shares change, and how, where their sum stays and none that is 0 falls."""
         most = int(self.shares.argmax())  # its share makes up for the others': sums of changes are 0 without rounding
         part = np.flatnonzero((self.shares > 0.0) | (lack == lack.max()))
         part = part[part != most]
@@ -178,7 +180,7 @@ class Bundle:
 
 
 @dataclass(frozen=True)
-class CuttingPlaneStep:
+class CuttingPlaneStep(StepSolver):
     """All of W again, the minimiser of F over the learners so far, from the last W.
 
     A round begins with no plane but that at the last W (`start`): what it finds depends on nothing else. `improve`
@@ -197,12 +199,12 @@ class CuttingPlaneStep:
     nu: float
     cuts: int
     tolerance: float
-    requires: frozenset[str] = frozenset({PLANES, SIGNS, PLANE_ROWS})
-    gain: int | None = LARGEST_EDGE_GAIN
-    columns: int = 1
+    requires = frozenset({PLANES, SIGNS, PLANE_ROWS})
+    gain = LARGEST_EDGE_GAIN
+    columns = 1
 
     def start(self, problem: StepProblem) -> Bundle | None:
-        """The plane at the last W; None where no mistake costs anything."""
+        """Return the plane at the last W; None where no mistake costs anything."""
         rows, scale = _plane_rows(problem), problem.rows.cost_facts.dearest
         rows.forget_planes()
         start = rows.start_vectors()[:-1]
@@ -232,12 +234,12 @@ def _plane_rows(problem: StepProblem) -> PlaneRows:
 
 
 def total_weight(problem: StepProblem) -> float:
-    """Of all rows: R, and the dual's edges, are means over them."""
+    """Return the weight of all rows: R, and the dual's edges, are means over them."""
     return problem.rows.facts(problem.loss).weight
 
 
 def _cut(problem: StepProblem, vectors: FloatArray) -> Plane:
-    """The plane at these vectors, of the learners so far or of these and the present response; the rows keep it."""
+    """Return the plane at these vectors, of the learners so far, with or without the response; the rows keep it."""
     rows = _plane_rows(problem)
     all_vectors = rows.start_vectors()
     all_vectors[:] = 0.0

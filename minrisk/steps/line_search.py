@@ -12,7 +12,7 @@ from minrisk._typing import FloatArray
 from minrisk.losses.base import DIRECTED, JOINT, LEAVES
 from minrisk.rows.base import DIRECTED_ROWS, are_directed
 from minrisk.rows.row_losses import DirectedRowLoss
-from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
+from minrisk.steps.base import LARGEST_STEP, Step, StepProblem, StepSolver
 
 LINE_ITERATIONS = 100  # looks at the line, at most: Newton's steps need a few, halving alone fewer than these
 STEP_TOLERANCE = 1e-7  # a step this small, relative to the one so far, leaves an error of its square
@@ -28,15 +28,13 @@ class Point(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LineSearch:
+class LineSearch(StepSolver):
     """alpha* = argmin over alpha of sum_n L(S_n + alpha d_n), by Newton steps kept inside a bracket.
 
     No score moves by more than 18: on data that a learner separates perfectly the minimiser is infinite.
     """
 
-    requires: frozenset[str] = frozenset({JOINT, DIRECTED, DIRECTED_ROWS})
-    gain: int | None = None
-    columns: int = 0
+    requires = frozenset({JOINT, DIRECTED, DIRECTED_ROWS})
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the line that the rows look along, in a few passes over them."""
@@ -46,28 +44,22 @@ class LineSearch:
 
 
 @dataclass(frozen=True, eq=False)
-class CodewordSearch:
+class CodewordSearch(StepSolver):
     """alpha* y_l in every leaf l: y_l is the codeword along which the leaf's loss falls fastest, alpha* common to all.
 
     g* = argmax over g of sum_n <y_g(n), -dL/df_n> and alpha* = argmin over alpha of L(f + alpha g*), the gradient
     descent of Saberian and Vasconcelos (NIPS 2011) on a tree's leaves. Of the first of several equally good codewords.
-
-    Parameters
-    ----------
-    codewords : ndarray of shape (K, D)
-        Scores of each.
     """
 
-    codewords: FloatArray
-    requires: frozenset[str] = frozenset({JOINT, LEAVES, DIRECTED_ROWS})
-    gain: int | None = None
-    columns: int = 0
+    codewords: FloatArray  # (K, D): scores of each
+    requires = frozenset({JOINT, LEAVES, DIRECTED_ROWS})
 
     def solve(self, problem: StepProblem) -> Step:
-        """The codewords by one pass over the rows, the step by a few."""
+        """Find the codewords by one pass over the rows, the step by a few."""
         rows = problem.rows
         assert are_directed(rows)  # as required
         falls = np.sum(rows.leaf_sums()[0][:, None, :] * self.codewords, axis=2)
+        # Codewords that are equally good to rounding are one: the first of them is taken.
         nearly = falls.max(axis=1, keepdims=True) - TIE * np.abs(falls).max(axis=1, keepdims=True)
         vectors = self.codewords[np.argmax(falls >= nearly, axis=1)]
         rows.steer_leaves(vectors, problem.value)
@@ -76,12 +68,10 @@ class CodewordSearch:
 
 
 @dataclass(frozen=True)
-class UnitStep:
+class UnitStep(StepSolver):
     """A step of 1: the learners are fitted so that their answers are Newton's steps themselves."""
 
-    requires: frozenset[str] = frozenset({JOINT, DIRECTED, DIRECTED_ROWS})
-    gain: int | None = None
-    columns: int = 0
+    requires = frozenset({JOINT, DIRECTED, DIRECTED_ROWS})
 
     def solve(self, problem: StepProblem) -> Step:
         """Look at the loss there, in one pass over the rows."""
@@ -92,7 +82,7 @@ class UnitStep:
 
 
 def search(problem: StepProblem, loss: DirectedRowLoss) -> tuple[float, float]:
-    """The step, and the loss over the bag there."""
+    """Search for the step; return it and the loss over the bag there."""
     rows = problem.rows
     assert are_directed(rows)  # as required
     reach = rows.reach()
@@ -129,7 +119,7 @@ def search(problem: StepProblem, loss: DirectedRowLoss) -> tuple[float, float]:
 
 
 def predicted(before: Point | None, point: Point) -> tuple[float, float]:
-    """Where the slope is 0, and the root of that guess's relative error.
+    """Guess where the slope is 0, and the root of that guess's relative error.
 
     From one point Newton's step, whose error is about the step's square; from two the cubic that says which alpha has
     which slope (inverse Hermite interpolation), whose error is about the square of the product of both points' errors.

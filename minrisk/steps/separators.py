@@ -26,32 +26,24 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.base import CHAIN_ROWS
-from minrisk.steps.base import LARGEST_STEP, Step, StepProblem
+from minrisk.steps.base import LARGEST_STEP, Step, StepProblem, StepSolver
 
 ROOT_ITERATIONS = 100  # Newton's take five; halving the bracket 100 times ends at neighbouring numbers
 ROOT_WITHIN = 1e-15  # of a root: relative change that ends the iterations
 
 
 @dataclass(frozen=True, eq=False)
-class SeparatorStep:
-    """The exact step along each chain.
+class SeparatorStep(StepSolver):
+    """The exact step along each chain."""
 
-    Parameters
-    ----------
-    sizes : ndarray of int, (G,)
-        Classes in each set.
-    n_classes : int
-    """
-
-    sizes: IntArray
+    sizes: IntArray  # classes in each set
     n_classes: int
 
-    gain = None
     columns = 1
     requires = frozenset({CHAIN_ROWS})
 
     def solve(self, problem: StepProblem) -> Step:
-        """Vectors along each chain: (K - s)(K - 1) x, in the unit of `minrisk.model.codebook.separators`."""
+        """Find vectors along each chain: (K - s)(K - 1) x, in the unit of `minrisk.model.codes.separators`."""
         assert problem.errors is not None  # as the learners of chains say
         s = self.sizes.astype(np.float64)
         x = separator_roots(problem.errors, s, self.n_classes)
@@ -66,7 +58,7 @@ class SeparatorStep:
 
 
 def separator_roots(errors: FloatArray, sizes: FloatArray, n_classes: int) -> FloatArray:
-    """x = ln R of each chain, (G,).
+    """Find x = ln R of each chain, (G,).
 
     Parameters
     ----------
@@ -107,7 +99,7 @@ def separator_roots(errors: FloatArray, sizes: FloatArray, n_classes: int) -> Fl
 def _slope_of_logarithms(
     x: FloatArray, up: FloatArray, down: FloatArray, rates: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """log of the slope's rising half less that of its falling one, and its derivative, (G,) each."""
+    """Return the log of the slope's rising half less that of its falling one, and its derivative, (G,) each."""
     total, rise = np.empty((2, *x.shape)), np.empty((2, *x.shape))
     for half, (logs, sign) in enumerate(((up, 1.0), (down, -1.0))):
         terms = logs + sign * rates * x[:, None]

@@ -23,10 +23,10 @@ from minrisk import (
 )
 from minrisk.algorithms.badacost import starred
 from minrisk.learners.coloured import max_cut
-from minrisk.losses.own_score import OwnScoreLoss
+from minrisk.losses.codes import OwnScoreLoss
 from minrisk.model.codes import exhaustive
 from minrisk.rows.costs import RowCosts
-from minrisk.steps.codewords import least_of_exponentials
+from minrisk.steps.leaf_vectors import least_of_exponentials
 from tests.helpers import naive_baselines as naive
 from tests.helpers.common import slow_after
 

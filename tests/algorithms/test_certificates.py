@@ -19,7 +19,7 @@ from minrisk import (
     StagewiseMCBoostClassifier,
     StructBoostClassifier,
 )
-from minrisk.steps.edges import kept_share, shortened
+from minrisk.steps.closed_form import kept_share, shortened
 from tests.helpers import naive
 from tests.helpers import naive_stagewise as twin
 

@@ -9,7 +9,7 @@ from sklearn.base import clone
 import minrisk
 from benchmarks.before_after import blobs
 from minrisk import MultiBoostClassifier, StagewiseMCBoostClassifier
-from minrisk.steps.constrained import onto_bound, projected_descent
+from minrisk.steps.penalised import onto_bound, projected_descent
 from tests.helpers import naive_stagewise as twin
 
 

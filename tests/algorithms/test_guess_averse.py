@@ -18,7 +18,7 @@ from minrisk.rows.local.rows import fixed_factor
 from minrisk.rows.row_losses import EXPONENTIAL
 from tests.helpers.common import make_costs, random_costs
 
-KINDS = GuessAverseLoss.KINDS
+KINDS = tuple(GuessAverseLoss.KINDS)
 N = 30
 
 

@@ -13,7 +13,7 @@ from minrisk import MCBoostClassifier
 from minrisk._workers import Workers
 from minrisk.boosting.loop import boost
 from minrisk.data.binning import fit_binner
-from minrisk.losses.codewords import simplex_codewords
+from minrisk.losses.codes import simplex_codewords
 from minrisk.rows.local.directed import LocalDirectedRows
 from tests.helpers import naive
 from tests.helpers import naive_mcboost as twin

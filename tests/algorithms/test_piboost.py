@@ -14,8 +14,8 @@ from sklearn.naive_bayes import GaussianNB
 from minrisk import PIBoostClassifier
 from minrisk._kernels.chains import scan_chains
 from minrisk.algorithms.piboost import once
-from minrisk.losses.separators import separator_loss
-from minrisk.model.codebook import separators
+from minrisk.losses.codes import separator_loss
+from minrisk.model.codes import separators
 from minrisk.steps.separators import separator_roots
 from tests.helpers.common import make_costs
 from tests.helpers.naive_piboost import (

@@ -374,7 +374,7 @@ def test_parameters_are_checked():
     ],
 )
 def test_forged_arrays_are_refused(change):
-    from minrisk.model.packed import pack
+    from minrisk.model.additive import pack
 
     units = Units.of(np.eye(2), "none")
     learners = [

@@ -18,7 +18,7 @@ from minrisk.boosting.loop import boost
 from minrisk.data.binning import fit_binner
 from minrisk.losses.gamma_phi import GammaPhiLoss
 from minrisk.losses.pairwise import PairwiseLoss
-from minrisk.model.step_tables import StepTables
+from minrisk.model.coded_trees import StepTables
 from minrisk.rows.local.joint_responses import FEW_GROUPS, JointResponses
 from minrisk.rows.local.pairs import LocalCorrectiveRows, LocalPairRows
 from minrisk.steps.penalised import PAPER, Objective, PairwiseStep, Tolerances, most_violated

@@ -227,7 +227,7 @@ def test_a_bundle_finds_the_least_value_of_a_function_of_planes(seed):
 @pytest.mark.parametrize("weak_learner", ["stump", "tree"])
 def test_the_learner_is_the_one_of_the_largest_edge_in_the_dual(weak_learner, monkeypatch):
     """Beside sums row by row, with the shares that the step has found."""
-    from minrisk.learners.dual_trees import DualTrees
+    from minrisk.learners.most_violated import DualTrees
 
     X, y, cost, weights = few(3, 60)
     seen, search = [], DualTrees.search

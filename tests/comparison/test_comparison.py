@@ -340,7 +340,7 @@ def test_what_is_no_fold_is_done_again(tmp_path, content):
 SCRIPT = """
 import sys
 sys.path[:0] = [{tests!r}, {root!r}]
-from tests.comparison.test_comparison import COSTS, Counted, made
+from test_comparison import COSTS, Counted, made
 from minrisk import compare
 if __name__ == "__main__":
     print("ready", flush=True)
@@ -354,7 +354,9 @@ if __name__ == "__main__":
 )
 def test_a_process_that_is_killed_loses_nothing_finished(tmp_path, how, n_jobs):
     log, folder = tmp_path / "log", tmp_path / "kept"
-    code = SCRIPT.format(tests=str(Path(__file__).parent), root=str(ROOT), log=str(log), folder=str(folder), n_jobs=n_jobs)
+    code = SCRIPT.format(
+        tests=str(Path(__file__).parent), root=str(ROOT), log=str(log), folder=str(folder), n_jobs=n_jobs
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )

@@ -14,7 +14,7 @@ from minrisk.ensemble import defaults
 from minrisk.ensemble.bin_columns import balanced_tree, bin_columns_of, leaf_ends
 from minrisk.ensemble.kind import Table, Task
 from minrisk.ensemble.kinds.logistic import Logistic, LogisticMember, Regression, fit_design, penalty_of
-from minrisk.model.packed import pack
+from minrisk.model.additive import pack
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import folded_rows

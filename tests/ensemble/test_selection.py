@@ -41,8 +41,7 @@ from minrisk.ensemble.kinds.gentle import Gentle
 from minrisk.ensemble.kinds.random import Random
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.guess_averse import GuessAverseLoss
-from minrisk.model.decisions import LINK_KERNELS, least_cost
-from minrisk.model.links import log_probabilities
+from minrisk.model.links import LINK_KERNELS, least_cost, log_probabilities
 from minrisk.rows.columns import Columns
 from minrisk.rows.factory import folded_rows
 from minrisk.rows.local.sparse_index import SparseIndex

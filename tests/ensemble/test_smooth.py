@@ -22,9 +22,9 @@ from minrisk.ensemble.defaults import BEND, LANDMARKS, PENALTY, REACH, SMOOTH_RO
 from minrisk.ensemble.kind import Settings, Table, Task
 from minrisk.ensemble.kinds.smooth import Smooth, SmoothMember
 from minrisk.ensemble.landmarks import fit_basis
-from minrisk.model import smooth as module
+from minrisk.model import projection as module
 from minrisk.model.additive import FINER
-from minrisk.model.smooth import SmoothScores
+from minrisk.model.projection import SmoothScores
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import folded_rows
 

@@ -16,15 +16,14 @@ from minrisk.io.planes import BLOCK, Planes
 from minrisk.io.schema import GROUPS, check_range, check_shape, named_sizes
 from minrisk.learners.greedy_tree import GreedyTrees
 from minrisk.losses.coupled import CoupledLoss
-from minrisk.model.node_order import by_levels
-from minrisk.model.short_floats import shortened
+from minrisk.model.rounded_vectors import shortened
+from minrisk.model.trees import by_levels
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import binned_rows
 from minrisk.rows.limits import LIMITS
 from minrisk.rows.local.folded import LocalFoldedRows, LocalHeldOut
 from minrisk.rows.local.rows import LocalRows
-from minrisk.steps.closed_form import ClosedFormStep
-from minrisk.steps.newton import NewtonStep
+from minrisk.steps.closed_form import ClosedFormStep, NewtonStep
 
 
 def slow_after(n, cases):

@@ -204,7 +204,7 @@ def test_smooth_members_by_all_coalitions():
     model = minrisk.MinRiskClassifier(random_state=0).fit(X, y)
     smooth = model.model_.smooth
     if smooth is None:  # the pool may leave it out: the kernels alone then
-        from minrisk.model.smooth import SmoothScores
+        from minrisk.model.projection import SmoothScores
 
         rng = np.random.default_rng(0)
         scale = np.append(X[:, :4].std(axis=0), 0.0)
@@ -460,7 +460,7 @@ def test_coalitions_are_gone_through_some_rows_at_a_time(monkeypatch):
 def test_a_sparse_background_of_kernels_never_is_one_array():
     """Their mean factors are those of the dense rows, whatever the blocks."""
     from minrisk.inspection.shap_scores import SmoothShapley
-    from minrisk.model.smooth import SmoothScores
+    from minrisk.model.projection import SmoothScores
 
     rng = np.random.default_rng(0)
     scale = np.where(np.arange(600) < 40, 1.0, 0.0)

@@ -26,7 +26,7 @@ from minrisk.io.labels import MOST_LETTERS
 from minrisk.io.model_file import ModelFileError
 from minrisk.io.planes import REALS, WHOLE
 from minrisk.io.schema import COURSE, GROUPS, MOST_LINEAR, Numbers
-from minrisk.model.packed import pack
+from minrisk.model.additive import pack
 from tests.helpers import forging
 from tests.helpers.common import slow_after
 from tests.helpers.forged_outcomes import TRIAL, attack, check_answers, check_shown, rows_for

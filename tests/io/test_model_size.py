@@ -17,12 +17,10 @@ import minrisk
 from minrisk.ensemble.defaults import ROUNDING
 from minrisk.io import arrays as io_arrays
 from minrisk.io.model_file import ModelFileError
-from minrisk.model.additive import AdditiveModel
+from minrisk.model.additive import AdditiveModel, pack
 from minrisk.model.coded_trees import CodedTrees
-from minrisk.model.node_order import by_levels
-from minrisk.model.packed import pack
-from minrisk.model.rounded_vectors import EXPONENTS, RoundedVectors
-from minrisk.model.short_floats import shortened
+from minrisk.model.rounded_vectors import EXPONENTS, RoundedVectors, shortened
+from minrisk.model.trees import by_levels
 from tests.helpers.forging import START, archive, as_bytes, envelope
 from tests.model.test_model import leaf_tree, plain_scores
 

@@ -11,12 +11,9 @@ import minrisk
 from minrisk.io import arrays as io_arrays
 from minrisk.io.packed_trees import read_trees, stored
 from minrisk.io.planes import REALS, SIGNED, WHOLE
-from minrisk.model.additive import AdditiveModel
-from minrisk.model.node_order import by_levels, chunks, is_by_levels
-from minrisk.model.packed import pack
-from minrisk.model.rounded_vectors import RoundedVectors
-from minrisk.model.short_floats import LARGEST, shortened
-from minrisk.model.trees import PackedTrees, Tree
+from minrisk.model.additive import AdditiveModel, pack
+from minrisk.model.rounded_vectors import LARGEST, RoundedVectors, shortened
+from minrisk.model.trees import PackedTrees, Tree, by_levels, chunks, is_by_levels
 from tests.helpers.common import as_array, assert_same, check_packed, in_a_file, numbers_of, stored_arrays
 from tests.model.test_model import leaf_tree, plain_scores
 

@@ -6,11 +6,9 @@ from scipy.linalg import null_space
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from minrisk.losses.codewords import simplex_codewords
+from minrisk.losses.codes import simplex_codewords
 from minrisk.losses.gamma_phi import GAMMAS, PHIS, GammaPhiLoss, Smooth
-from minrisk.losses.guess_averse import GuessAverseLoss
-from minrisk.losses.guessing import is_guess_averse, row_values
-from minrisk.losses.not_guess_averse import GuessingLoss
+from minrisk.losses.guess_averse import GuessAverseLoss, GuessingLoss, is_guess_averse, row_values
 from minrisk.model.links import probabilities
 from minrisk.rows.fixed_point import fixed_factor
 from minrisk.rows.row_losses import Groups

@@ -8,9 +8,8 @@ from sklearn.base import clone
 
 import minrisk
 from minrisk import REBELClassifier
-from minrisk.losses.coupled import entry_floors
+from minrisk.losses.coupled import OwnCoupledLoss, check, entry_floors
 from minrisk.losses.gamma_phi import Smooth
-from minrisk.losses.own_coupled import OwnCoupledLoss, check
 from tests.algorithms.test_certificates import problem
 
 LOG2 = np.log(2.0)

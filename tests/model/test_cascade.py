@@ -17,10 +17,9 @@ from minrisk._kernels import lanes
 from minrisk._kernels.cascade import certain, needed_leads
 from minrisk.costs import as_cost
 from minrisk.ensemble.stages import enough
-from minrisk.model.additive import AdditiveModel
+from minrisk.model.additive import AdditiveModel, pack
 from minrisk.model.cascade import NEVER, Cascade, DecisionRule, Stages, stage_rounds
 from minrisk.model.coded_trees import CodedTrees
-from minrisk.model.packed import pack
 from minrisk.model.rounded_vectors import RoundedVectors
 from tests.helpers.common import slow_after
 from tests.model.test_model import leaf_tree

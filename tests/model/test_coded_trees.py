@@ -8,9 +8,8 @@ from sklearn.datasets import load_digits, load_wine
 
 from minrisk import MinRiskClassifier, REBELClassifier
 from minrisk._workers import Workers
-from minrisk.model.additive import AdditiveModel
+from minrisk.model.additive import AdditiveModel, pack
 from minrisk.model.coded_trees import CodedTrees
-from minrisk.model.packed import pack
 from minrisk.model.trees import CONSTANT
 from tests.model.test_model import leaf_tree, plain_scores
 

@@ -7,8 +7,7 @@ import pytest
 
 from minrisk import REBELClassifier
 from minrisk._workers import Workers
-from minrisk.model.additive import AdditiveModel
-from minrisk.model.packed import pack
+from minrisk.model.additive import AdditiveModel, pack
 from minrisk.model.trees import PackedTrees, Tree
 from tests.helpers.common import check_packed, make_data
 

@@ -45,18 +45,6 @@ HOUSE = re.compile(
 )
 OF_OTHERS = {"get_params", "set_params", "get_metadata_routing", "count", "index", "add_note", "with_traceback"}
 CALLED = {"predict_proba", "staged_predict_proba"}  # properties that give a method
-SHARED = {  # parameters that mean the same wherever they occur, in the same words
-    "binning",
-    "max_bins",
-    "subsample",
-    "early_stopping",
-    "validation_fraction",
-    "n_iter_no_change",
-    "warm_start",
-    "categorical_features",
-    "n_jobs",
-    "verbose",
-}
 
 
 def public_names():
@@ -236,18 +224,6 @@ def test_estimators_document_what_a_fit_leaves(name):
     left = {attribute for attribute in vars(model) if attribute.endswith("_") and not attribute.startswith("_")}
     assert left | {"feature_importances_"} <= told, left - told
     assert all(p.type and p.desc for p in docstring_of(name)["Attributes"])
-
-
-@pytest.mark.parametrize("parameter", sorted(SHARED))
-def test_shared_parameters_say_the_same_everywhere(parameter):
-    texts = {}
-    for name in ESTIMATORS:
-        for p in docstring_of(name)["Parameters"]:
-            if p.name == parameter and not (
-                name == "minrisk.MinRiskClassifier" and parameter in ("max_bins", "subsample")
-            ):
-                texts.setdefault((p.type, *p.desc), []).append(name)
-    assert len(texts) == 1, texts
 
 
 @pytest.mark.parametrize("name", [*DOCUMENTED, *METHODS])

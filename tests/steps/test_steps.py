@@ -5,8 +5,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from minrisk.boosting.loop import _problem, check_recipe
-from minrisk.steps.closed_form import ClosedFormStep, TwoSidedStep
-from minrisk.steps.newton import NewtonStep
+from minrisk.steps.closed_form import ClosedFormStep, NewtonStep, TwoSidedStep
 from tests.helpers.common import make_data, make_recipe, make_rows, random_costs
 from tests.losses.test_losses import BASES, value
 

@@ -18,10 +18,10 @@ from minrisk.ensemble.budget import Pace
 from minrisk.ensemble.cross_fitting import checkpoints, last_rounds
 from minrisk.ensemble.kind import CrossFit, Kind, Settings, Task
 from minrisk.learners.vector_tree import VectorTrees
+from minrisk.losses import surrogate_loss
 from minrisk.losses.base import EXPONENTIAL, Loss
 from minrisk.losses.guess_averse import GuessAverseLoss, log_ratio
-from minrisk.losses.surrogates import surrogate_loss
-from minrisk.model.decisions import LINK_KERNELS
+from minrisk.model.links import LINK_KERNELS
 from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts, constant_is_better

@@ -26,7 +26,7 @@ from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
 from minrisk.ensemble.kind import CrossFit, Kind, Task
 from minrisk.ensemble.landmarks import Basis, fit_basis
-from minrisk.model.smooth import SmoothScores
+from minrisk.model.projection import SmoothScores
 from minrisk.rows.costs import log_frequencies
 from minrisk.rows.folded import FewRows, FoldedRows
 

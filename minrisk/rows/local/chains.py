@@ -15,7 +15,7 @@ from minrisk._kernels.grow import SKETCH
 from minrisk._kernels.scores import add_response
 from minrisk._memory import empty, zeros
 from minrisk._typing import FloatArray, IntArray
-from minrisk.model.codebook import Codebook
+from minrisk.model.codes import Codebook
 from minrisk.rows.base import CHAIN_ROWS, ChainStumps, Target, Totals
 from minrisk.rows.fixed_point import divide, fixed_factor
 from minrisk.rows.local.directed import LocalDirectedRows

@@ -15,8 +15,7 @@ from minrisk._kernels._dtypes import FIXED
 from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._workers import Workers
-from minrisk.model.decisions import LINK_KERNELS, least_cost
-from minrisk.model.links import Link
+from minrisk.model.links import LINK_KERNELS, Link, least_cost
 from minrisk.rows.base import Rows
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts, RowCosts, log_frequencies

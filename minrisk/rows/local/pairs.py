@@ -103,7 +103,7 @@ class LocalCorrectiveRows(LocalPairRows):
     """`LocalPairRows` that keep the responses of all learners, as joint ones, and the vectors they go with.
 
     Sums over learners and over rows are exact, hence independent of order, blocks and threads: vectors are multiples of
-    2^-32 (`minrisk.model.step_tables`), and edges are whole numbers in them.
+    2^-32 (`minrisk.model.coded_trees`), and edges are whole numbers in them.
 
     Parameters
     ----------

@@ -9,10 +9,10 @@ paper                                 here                          where
 Gamma(y), orthogonal codes of length  one score for each class      rows
 k; Psi(x, y) = Phi(x) outer Gamma(y)
 w >= 0; C                             W; 1 / ``nu``                 here
-Delta(y_i, y), xi_i                   costs, ``StructuredHinge``    `minrisk.losses.structured`
+Delta(y_i, y), xi_i                   costs, ``StructuredHinge``    `minrisk.losses.pairwise`
 1-slack cutting planes                ``Bundle``                    `minrisk.steps.cutting_planes`
 mu_(i,y)                              ``weigh_planes``              `minrisk.rows.base.PlaneRows`
-psi*, the most violated constraint    ``DualTrees``                 `minrisk.learners.dual_trees`
+psi*, the most violated constraint    ``DualTrees``                 `minrisk.learners.most_violated`
 of the dual; column generation
 ====================================  ============================  =========================================
 
@@ -24,16 +24,15 @@ gap, relative to the objective, and not by a violation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
 from minrisk._callers import warn_caller
 from minrisk._typing import FloatArray
-from minrisk.algorithms.base import RecipeClassifier, TrainingData
-from minrisk.algorithms.pairwise import CORRECTIVE_RULES, check_decisions
-from minrisk.validation import Choice, Depth, Number, Rule, n_drawn
+from minrisk.algorithms.base import CorrectiveClassifier, TrainingData
+from minrisk.algorithms.parameters import CostScale, algorithm, parameter
+from minrisk.validation import Choice, Depth, Number, n_drawn
 
 UNFINISHED = (
     "{name} has made all of its {rounds} rounds, and {gap:.2g} of its objective may still be too much, where "
@@ -42,7 +41,8 @@ UNFINISHED = (
 MOST_CUTS = 10_000  # planes of half a round, at most: more than a step ever wants, and they are kept in memory
 
 
-class StructBoostClassifier(RecipeClassifier):
+@algorithm
+class StructBoostClassifier(CorrectiveClassifier, CostScale):
     r"""Large-margin boosting: the true class is to win against every other by what that mistake costs.
 
     The scores are :math:`H(x) = \sum_t h_t(x) \, w_t` with :math:`h_t(x) \in \{-1, +1\}` and :math:`w_t \ge 0`; the
@@ -60,13 +60,6 @@ class StructBoostClassifier(RecipeClassifier):
 
     Parameters
     ----------
-    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
-        What each decision costs for each true class: rows are true classes, columns are decisions.
-        A table without labels has its rows and columns in the order of `classes_`, which is sorted.
-        By default every mistake costs 1.
-    cost_scale : float, optional
-        What costs are divided by in the loss, which depends on their size. By default they count as stated, as in the
-        paper; the mean cost of a mistake makes the loss independent of their unit.
     nu : float, default=3e-3
         Weight of the penalty; the paper's 1 / C, which it chooses by cross-validation.
         The number of rows does not matter to it, the size of costs does. Large values learn nothing: with 0/1 costs
@@ -82,80 +75,20 @@ class StructBoostClassifier(RecipeClassifier):
         The learners: trees of depth 1, or of `max_depth`.
     max_depth : int, default=3
         Depth of the trees.
-    binning : {"quantile", "uniform"}, default="quantile"
-        Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
-    max_bins : int, optional
-        Number of bins of each feature, from 2 to 256.
-        By default 256 if `binning` is "quantile", and 201 if it is "uniform".
-    max_features : float or int, default=1.0
-        Features drawn for each round: a float is a share of them, an int is a number.
-    early_stopping : bool, default=False
-        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
-        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` sets apart.
-    n_iter_no_change : int, default=20
-        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
-    keep_stages : bool, default=False
-        Whether to keep the W of every round, T (T + 1) / 2 vectors in memory and in model files.
-        `staged_predict`, the other staged methods and ``model_[:t]`` then are the model after t rounds; without it they
-        are the first t learners of the last model.
-    warm_start : bool, default=False
-        Whether `fit` continues from the rounds of the last fit.
-        On the same data this gives the same model as one long fit, to the last bit.
-    class_weight : dict or "balanced", optional
-        Factors on the weights of the rows of each class.
-        A dict has a number above 0 for each label; labels that it does not name keep 1.
-        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
-        belong to it (rows count by `sample_weight`).
-    categorical_features : array-like or "from_dtype", default="from_dtype"
-        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
-        Columns of text and of categorical types are categories without being listed.
-    n_jobs : int, optional
-        Number of threads, as in joblib: None means 1 and -1 means all cores.
-        The model does not depend on it.
-    random_state : int or RandomState, optional
-        Seed of what is drawn: features (`max_features`) and the rows that `early_stopping` sets apart.
-    verbose : int, default=0
-        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (K,)
-        The class labels, sorted.
     decisions_ : ndarray of shape (K,)
         What `predict` may return: the classes.
-    cost_ : CostMatrix or None
-        Costs of the fit; None if they were given for each row.
     model_ : AdditiveModel
         The scores H. Row t of ``model_.vectors`` is w_t; many vectors, and most of their entries, are 0.
-    n_iter_ : int
-        Number of rounds kept, T below.
     train_loss_ : ndarray of shape (T + 1,)
         Mean slack, without the penalty, before round 1 and after every round. It may rise from round to round, or stay
         as it is.
-    train_risk_ : ndarray of shape (T + 1,)
-        Mean cost of the decisions about the training rows, before round 1 and after every round.
-    validation_risk_ : ndarray or None
-        Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
-        without early stopping.
-    evals_result_ : dict
-        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
-        It exists if `fit` was given an `eval_set`; model files do not keep it.
     certificate_ : Certificate or None
         ``bound`` is the objective of the model, and it is proven that no vectors of any stumps have one below
         ``value``; of deeper trees, of any that the search finds. If the rounds ended by themselves, the two differ by
         no more than the share `tol` of ``bound``. None if Ctrl-C ended them.
-    feature_importances_ : ndarray of shape (d,)
-        Share of each feature in the relative falls of the loss; the shares sum to 1.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (d,)
-        Names of the features, if X had names that are all strings.
-    columns_ : list of ColumnFacts
-        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
-        remark if it looks wrong.
-        Model files do not keep it.
 
     See Also
     --------
@@ -193,64 +126,11 @@ class StructBoostClassifier(RecipeClassifier):
     0.97
     """
 
-    subsample = 1.0
-
-    _rules: ClassVar[Mapping[str, Rule]] = {
-        "cost_scale": Number(float, 0, open_low=True, optional=True),
-        **CORRECTIVE_RULES,
-        "nu": Number(float, 0),
-        "tol": Number(float, 0),
-        "solver_iterations": Number(int, 1, MOST_CUTS),
-        "weak_learner": Choice(("stump", "tree")),
-        "max_depth": Depth(),
-    }
-
-    def __init__(
-        self,
-        cost: Any = None,
-        *,
-        cost_scale: float | None = None,
-        nu: float = 3e-3,
-        n_estimators: int = 200,
-        tol: float = 1e-3,
-        solver_iterations: int = 20,
-        weak_learner: str = "stump",
-        max_depth: int = 3,
-        binning: str = "quantile",
-        max_bins: int | None = None,
-        max_features: float = 1.0,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 20,
-        keep_stages: bool = False,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.cost = cost
-        self.cost_scale = cost_scale
-        self.nu = nu
-        self.n_estimators = n_estimators
-        self.tol = tol
-        self.solver_iterations = solver_iterations
-        self.weak_learner = weak_learner
-        self.max_depth = max_depth
-        self.binning = binning
-        self.max_bins = max_bins
-        self.max_features = max_features
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.keep_stages = keep_stages
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    nu: float = parameter(default=3e-3, rule=Number(float, 0))
+    tol: float = parameter(default=1e-3, rule=Number(float, 0))
+    solver_iterations: int = parameter(default=20, rule=Number(int, 1, MOST_CUTS))
+    weak_learner: str = parameter(default="stump", rule=Choice(("stump", "tree")), lasting=True)
+    max_depth: int = parameter(default=3, rule=Depth())
 
     _claim = "the least objective of any vectors of any learners that the search finds; that of the model"
 
@@ -262,20 +142,16 @@ class StructBoostClassifier(RecipeClassifier):
             warn_caller(message, ConvergenceWarning)
         return value, bound
 
-    def _gives_probabilities(self) -> bool:
-        return False
-
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe
-        from minrisk.learners.dual_trees import DualTrees
-        from minrisk.losses.structured import StructuredHinge
+        from minrisk.learners.most_violated import DualTrees
+        from minrisk.losses.pairwise import StructuredHinge
         from minrisk.steps.cutting_planes import CuttingPlaneStep
 
-        check_decisions(self)
-        depth = 1 if self.weak_learner == "stump" else self.max_depth
+        self._check_decisions()
         return Recipe(
             loss=StructuredHinge(),
-            family=DualTrees(depth, thresholds, self.nu, self.tol),
+            family=DualTrees(self._depth, thresholds, self.nu, self.tol),
             solver=CuttingPlaneStep(self.nu, self.solver_iterations, self.tol),
             max_features=n_drawn(self.max_features, len(thresholds)),
             dual=True,

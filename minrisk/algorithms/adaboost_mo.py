@@ -11,7 +11,7 @@ lambda: Y -> 2^Y', |Y'| = L     ``Decoder.words``             `minrisk.model.cod
 D(i, y')                        ``mass`` over its sum         rows
 lambda(y)[y']                   sign of ``edge``              `minrisk.losses.codes`
 f(x, y')                        scores that are boosted       rows
-AdaBoost.MH on (x, lambda(y))   this class's base             `minrisk.algorithms.baselines.adaboost_mh`
+AdaBoost.MH on (x, lambda(y))   this class's base             `minrisk.algorithms.adaboost_mh`
 variant 1: Hamming              ``decoding="hamming"``        `minrisk.model.codes`
 variant 2: argmin of the loss   ``decoding="loss"``           `minrisk.model.codes`
 ==============================  ============================  =========================================
@@ -24,17 +24,17 @@ Of words that are equally near the first decides. Costs are an extension: see `m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from minrisk._typing import FloatArray
-from minrisk.algorithms.baselines.adaboost_mh import AdaBoostMHClassifier
-from minrisk.validation import Choice, Rule
+from minrisk.algorithms.adaboost_mh import AdaBoostMHClassifier
+from minrisk.algorithms.parameters import algorithm, parameter
+from minrisk.validation import Choice
 
 if TYPE_CHECKING:
-    from minrisk.learners.separators import Separators
+    from minrisk.learners.directed import Separators
 
 DECODINGS = ("loss", "hamming")  # how far bits are from a word
 CODES = ("exhaustive", "one-vs-all", "random")
@@ -46,7 +46,7 @@ class OutputCode(NamedTuple):
     """The name of a code, its table, or nothing."""
 
     def accepts(self, value: Any) -> bool:
-        """Whether it is a name, or rows of as many numbers each, all of them -1 or +1."""
+        """Return whether it is a name, or rows of as many numbers each, all of them -1 or +1."""
         if value is None or isinstance(value, str):
             return value is None or value in CODES
         if not isinstance(value, list | tuple | np.ndarray):
@@ -58,7 +58,7 @@ class OutputCode(NamedTuple):
         return table.ndim == 2 and table.size > 0 and bool(np.all(np.abs(table) == 1.0))
 
     def plain(self, value: Any) -> Any:
-        """Lists of whole numbers."""
+        """Return lists of whole numbers."""
         if value is None or isinstance(value, str):
             return None if value is None else str(value)
         return np.asarray(value, dtype=np.int64).tolist()
@@ -68,6 +68,7 @@ class OutputCode(NamedTuple):
         return f"one of {names}, a table of -1 and +1 with a row for each class, or None"
 
 
+@algorithm
 class AdaBoostMOClassifier(AdaBoostMHClassifier):
     r"""AdaBoost on the bits of an output code: the class whose word is nearest to the bits is decided.
 
@@ -97,87 +98,23 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
     response : {"real", "sign", "own"}, default="real"
         "real" leaves the numbers of a leaf free. "sign" makes them -1 or +1, times one rate for the tree.
         "own" gives each bit a learner and a rate of its own in every round: L AdaBoosts side by side.
-    n_estimators : int, default=200
-        Largest number of rounds.
-    learning_rate : float, default=1.0
-        Factor on what every round adds to the scores.
-        Smaller values need more rounds.
-    max_depth : int, default=1
-        Depth of the trees, which have up to 2^max_depth leaves and grow best leaf first.
-        1 makes stumps.
     smoothing : float, default=1e-3
         Weight of two phantom rows in every leaf for each bit, as a share of what can still be lost in that bit.
         It has no effect if `response` is "own".
-    binning : {"quantile", "uniform"}, default="quantile"
-        Where thresholds may lie: "quantile" divides the rows evenly, "uniform" spaces thresholds evenly.
-    max_bins : int, optional
-        Number of bins of each feature, from 2 to 256.
-        By default 256 if `binning` is "quantile", and 201 if it is "uniform".
-    subsample : float, default=1.0
-        Share of the rows drawn for each round, without replacement.
-    max_features : float or int, default=1.0
-        Features drawn for each round: a float is a share of them, an int is a number.
-    early_stopping : bool, default=False
-        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
-        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` sets apart.
-    n_iter_no_change : int, default=20
-        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
-    warm_start : bool, default=False
-        Whether `fit` continues from the rounds of the last fit.
-        On the same data this gives the same model as one long fit, to the last bit.
-    class_weight : dict or "balanced", optional
-        Factors on the weights of the rows of each class.
-        A dict has a number above 0 for each label; labels that it does not name keep 1.
-        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
-        belong to it (rows count by `sample_weight`).
-    categorical_features : array-like or "from_dtype", default="from_dtype"
-        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
-        Columns of text and of categorical types are categories without being listed.
-    n_jobs : int, optional
-        Number of threads, as in joblib: None means 1 and -1 means all cores.
-        The model does not depend on it.
     random_state : int or RandomState, optional
         Seed of a random code, and of what else is drawn: rows (`subsample`), features (`max_features`) and the rows
         that `early_stopping` sets apart.
-    verbose : int, default=0
-        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (K,)
-        The class labels, sorted.
     decisions_ : ndarray of shape (K,)
         What `predict` may return: the classes.
-    cost_ : CostMatrix or None
-        Costs of the fit; None if they were given for each row.
     code_ : ndarray of shape (K, L)
         The word of each class, of dtype int8.
     model_ : AdditiveModel
         The scores of the bits; its `decoder` makes scores of classes from them.
-    n_iter_ : int
-        Number of rounds kept, T below.
     train_loss_ : ndarray of shape (T + 1,)
         Training loss before round 1 and after every round; if `response` is "own", its mean over rows and bits.
-    train_risk_ : ndarray of shape (T + 1,)
-        Mean cost of the decisions about the training rows, before round 1 and after every round.
-    validation_risk_ : ndarray or None
-        Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
-        without early stopping.
-    evals_result_ : dict
-        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
-        It exists if `fit` was given an `eval_set`; model files do not keep it.
-    feature_importances_ : ndarray of shape (d,)
-        Share of each feature in the relative falls of the loss; the shares sum to 1.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (d,)
-        Names of the features, if X had names that are all strings.
-    columns_ : list of ColumnFacts
-        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
-        remark if it looks wrong.
-        Model files do not keep it.
 
     See Also
     --------
@@ -226,61 +163,13 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
     0.97
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
-        **AdaBoostMHClassifier._rules,
-        "response": Choice(("real", "sign", "own")),
-        "code": OutputCode(),
-        "decoding": Choice(DECODINGS),
-    }
+    response: str = parameter(default="real", rule=Choice(("real", "sign", "own")), lasting=True)
+    code: Any = parameter(default=None, rule=OutputCode(), lasting=True)
+    decoding: str = parameter(default="loss", rule=Choice(DECODINGS), lasting=True)
 
-    def __init__(
-        self,
-        cost: Any = None,
-        *,
-        code: Any = None,
-        decoding: str = "loss",
-        response: str = "real",
-        n_estimators: int = 200,
-        learning_rate: float = 1.0,
-        max_depth: int = 1,
-        smoothing: float = 1e-3,
-        binning: str = "quantile",
-        max_bins: int | None = None,
-        subsample: float = 1.0,
-        max_features: float = 1.0,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 20,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            cost,
-            response=response,
-            n_estimators=n_estimators,
-            learning_rate=learning_rate,
-            max_depth=max_depth,
-            smoothing=smoothing,
-            binning=binning,
-            max_bins=max_bins,
-            subsample=subsample,
-            max_features=max_features,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            warm_start=warm_start,
-            class_weight=class_weight,
-            categorical_features=categorical_features,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.code = code
-        self.decoding = decoding
+    _arrays = AdaBoostMHClassifier._arrays | {"output code"}
+    _links: ClassVar[tuple[str, ...]] = ()
+    _parameters_kept = ("decoding",)
 
     @property
     def code_(self) -> np.ndarray:
@@ -292,16 +181,10 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
     # -- training ------------------------------------------------------------------------------------------------
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.losses.codes import chain_loss, code_loss
-        from minrisk.model.codebook import Codebook
-        from minrisk.model.codes import Decoder
+        from minrisk.model.codes import Codebook, Decoder
         from minrisk.steps.separators import SeparatorStep
 
-        if self.decisions_.tolist() != self.classes_.tolist():
-            raise ValueError(
-                f"AdaBoostMOClassifier has a word for each class and takes no other decision, got the decisions "
-                f"{self.decisions_.tolist()} for the classes {self.classes_.tolist()}: leave the others out, or train "
-                "another estimator, such as AdaBoostMHClassifier."
-            )
+        self._check_classes_only("has a word for each class", "AdaBoostMHClassifier")
         words = self._words()
         recipe = super()._recipe(costs, thresholds)._replace(decoder=Decoder(words, self.decoding))
         if self.response != "own":
@@ -316,19 +199,19 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
         )
 
     def _own_learners(self, thresholds: tuple[FloatArray, ...]) -> Separators:
-        """A stump or a tree for each bit."""
-        from minrisk.learners.directed import RegressionTrees
-        from minrisk.learners.separators import Separators
+        """Return a stump or a tree for each bit."""
+        from minrisk.learners.directed import RegressionTrees, Separators
 
         if self.max_depth == 1:
             return Separators(thresholds)
         return Separators(thresholds, RegressionTrees(self.max_depth, thresholds))
 
     def _words(self) -> np.ndarray:
-        """The words; those of the model where rounds go on, whatever a draw would be today."""
+        """Return the words; those of the model where rounds go on, whatever a draw would be today."""
         from minrisk.model.codes import dense, exhaustive, one_vs_all
 
         K, code = len(self.classes_), self._code()
+        # Rounds go on with their words: a draw, or the parameter, may be another today.
         if self.warm_start and hasattr(self, "model_"):
             return checked_words(self.code_, K)  # of a file, perhaps
         if not isinstance(code, str):
@@ -342,22 +225,19 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
         return made.astype(np.int8)
 
     def _code(self) -> Any:
-        """The name of the code, or its table."""
+        """Return the name of the code, or its table."""
         if self.code is not None:
             return self.code
         return "exhaustive" if len(self.classes_) <= ENUMERATED_CLASSES else "random"
 
     def _constant(self, link: Any, costs: Any) -> FloatArray:
-        """The bits of the cheapest decision's word."""
+        """Return the bits of the cheapest decision's word."""
         cheapest = int(super()._constant(link, costs).argmax())
         return np.asarray(self._words()[cheapest], dtype=np.float64)
 
     def _draws(self) -> bool:
-        """A random code is drawn, too."""
+        """Return whether anything is drawn; a random code is, too."""
         return super()._draws() or (isinstance(self._code(), str) and self._code() == "random")
-
-    def _gives_probabilities(self) -> bool:
-        return False
 
     def _facts(self) -> dict[str, Any]:
         decoder = self.model_.decoder
@@ -366,7 +246,7 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
 
 
 def checked_words(code: Any, n_classes: int) -> np.ndarray:
-    """The table of a code for so many classes.
+    """Return the table of a code for so many classes.
 
     Raises
     ------
