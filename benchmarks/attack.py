@@ -72,7 +72,7 @@ def main() -> None:
         with ThreadPoolExecutor(2) as threads:
             found = list(threads.map(lambda part: attack(kind, *part, SECONDS), parts(kind, arguments.quick)))  # noqa: B023
         rows.append(row_of(kind, found, time.perf_counter() - start))
-        save("attack", rows, quick=arguments.quick)
+        save("attack", rows)
     show(rows, ["kind", "cases", "answers", "clear_errors", "crashes", "hangs", "others", "seconds", "first_wrong"])
 
 

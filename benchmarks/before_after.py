@@ -306,12 +306,12 @@ def main() -> None:
         else:
             checked_out(arguments.commit, before)
         lines = compared_models(before, arguments.quick)
-        save("before_after", lines, quick=arguments.quick)
+        save("before_after", lines)
         show(lines)
         if arguments.speed:
             child(before, "models")  # whose kernels are compiled
             lines = compared_speeds(before, arguments.quick)
-            save("before_after_speed", lines, quick=arguments.quick)
+            save("before_after_speed", lines)
             show(lines)
 
 

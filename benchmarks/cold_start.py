@@ -144,7 +144,7 @@ def main() -> None:
             rows.append(warm.time("iris after warmup", 1.5, iris))
             imports = [warm.time("import", 0.4, ["-c", IMPORT]) for _ in range(repeats)]
             rows.append(imports[int(np.argsort([row["seconds"] for row in imports])[repeats // 2])])
-    save("cold_start", rows, quick=arguments.quick)
+    save("cold_start", rows)
     show(rows, ["what", "seconds", "processor_seconds", "target", "notices", "first_notice"])
 
 

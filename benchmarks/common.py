@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import hashlib
+import io
 import os
 import platform
 import shlex
@@ -32,6 +34,8 @@ from minrisk.costs import CostMatrix, from_taxonomy, ordinal, random_normal, ran
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
+    from PIL import Image
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("MINRISK_DATA", ROOT.parent / "shared" / "data"))
@@ -39,22 +43,25 @@ RESULTS = ROOT / "benchmarks" / "results"  # of whole runs; see `results`
 QUICK = "MINRISK_QUICK"  # environment variable, for processes that a benchmark starts: the folder of a quick run
 QUICK_ROWS, QUICK_OF_CLASS = 300, 6  # of a set in a quick run, and of a class (and part) at least
 WORDS = ("german", "car", "nursery", "chess")  # sets with columns of words
+PACKAGES = ("numpy", "numba", "scikit-learn", "lightgbm")  # whose versions stand beside figures
+SETTINGS = ("date", "commit", "python", *PACKAGES, "cpus", "command")  # see `settings`
+RUNS = "runs.csv"  # beside files of figures: the settings of each run that their column `run` names
 COSTS = ("0/1", "symmetric", "normal", "ordinal", "lognormal")
 
 
 # -- quick runs ----------------------------------------------------------------------------------------------------
 def is_quick() -> bool:
-    """Whether this is a quick run, or a process of one."""
+    """Say whether this is a quick run, or a process of one."""
     return bool(os.environ.get(QUICK))
 
 
 def results() -> Path:
-    """The folder of figures: ``benchmarks/results``, of a quick run its own."""
+    """Return the folder of figures: ``benchmarks/results``, or the one of a quick run."""
     return Path(os.environ[QUICK]) if is_quick() else RESULTS
 
 
 def few_rows(groups: np.ndarray, n_rows: int = QUICK_ROWS) -> np.ndarray:
-    """Numbers of some rows, ascending: as many of each group, if there are, and about so many in all."""
+    """Choose rows, ascending: as many of each group as there are at least, and about `n_rows` in all."""
     order = np.random.default_rng(0).permutation(len(groups))
     codes, sizes = np.unique(groups[order], return_inverse=True, return_counts=True)[1:]
     order, codes = order[np.argsort(codes, kind="stable")], np.sort(codes)
@@ -63,7 +70,7 @@ def few_rows(groups: np.ndarray, n_rows: int = QUICK_ROWS) -> np.ndarray:
 
 
 def installed(module: str) -> bool:
-    """Whether a library can be imported."""
+    """Say whether a library can be imported."""
     try:
         import_module(module)
     except ImportError:
@@ -72,7 +79,7 @@ def installed(module: str) -> bool:
 
 
 def there(peers: Mapping[str, str]) -> list[str]:
-    """Those of the peers (name: module) that are installed; says which are left out."""
+    """Return the peers (name: module) that are installed, and print which are left out."""
     absent = [name for name, module in peers.items() if not installed(module)]
     if absent:
         print(f"Left out, since not installed: {', '.join(absent)}.", flush=True)
@@ -81,7 +88,7 @@ def there(peers: Mapping[str, str]) -> list[str]:
 
 # -- data ----------------------------------------------------------------------------------------------------------
 class Dataset(NamedTuple):
-    """Features (n, d), class codes (n,), and which rows the official split trains on (None without one)."""
+    """Hold features (n, d), class codes (n,), and which rows the official split trains on (None without one)."""
 
     name: str
     X: np.ndarray
@@ -93,7 +100,7 @@ class Dataset(NamedTuple):
         return int(self.y.max()) + 1
 
     def official(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """X and y of the training part, X and y of the test part."""
+        """Return X and y of the training part, X and y of the test part."""
         if self.training is None:
             raise ValueError(f"{self.name} has no official split: draw one.")
         rest = ~self.training
@@ -102,7 +109,7 @@ class Dataset(NamedTuple):
 
 @lru_cache(maxsize=4)
 def load(name: str) -> Dataset:
-    """A data set by the name of its file; ``"mnist"`` is the raw pixels, uint8. Text becomes codes in sorted order."""
+    """Load a data set by the name of its file, text as codes in sorted order; ``"mnist"`` is the raw pixels, uint8."""
     if name == "mnist":
         return _mnist()
     X, y, training = frame_of(name)
@@ -110,7 +117,7 @@ def load(name: str) -> Dataset:
 
 
 def _there(path: Path) -> bool:
-    """Whether a file of the data sets is there; a whole run ends if not."""
+    """Say whether a file of the data sets is there; a whole run ends if not."""
     if path.is_file():
         return True
     if is_quick():
@@ -119,7 +126,7 @@ def _there(path: Path) -> bool:
 
 
 def frame_of(name: str) -> tuple[pd.DataFrame, np.ndarray, np.ndarray | None]:
-    """Features as the file has them, class codes, and which rows the official split trains on (None without one)."""
+    """Return features as in the file, class codes, and which rows the official split trains on (None without one)."""
     import pandas as pd
 
     if not _there(DATA / f"{name}.csv.gz"):
@@ -133,14 +140,14 @@ def frame_of(name: str) -> tuple[pd.DataFrame, np.ndarray, np.ndarray | None]:
 
 
 def columns_of_words(frame: pd.DataFrame) -> list[Any]:
-    """Names of the columns that hold anything but numbers."""
+    """Return the names of columns that hold anything but numbers."""
     import pandas as pd
 
     return [name for name, kind in frame.dtypes.items() if not pd.api.types.is_numeric_dtype(kind)]
 
 
 def coded(frame: pd.DataFrame) -> np.ndarray:
-    """Numbers: words become codes in sorted order, missing values NaN."""
+    """Turn words into codes in sorted order, and missing values into NaN."""
     import pandas as pd
 
     frame = frame.copy(deep=False)
@@ -152,7 +159,7 @@ def coded(frame: pd.DataFrame) -> np.ndarray:
 
 @cache
 def _stand_in(name: str) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
-    """Data of scikit-learn's for a quick run without the set: wine, or its digits; some columns in words if need be."""
+    """Return data of scikit-learn's for a quick run without the set: iris, wine or digits, some columns in words."""
     import pandas as pd
     from sklearn.datasets import load_digits, load_iris, load_wine
 
@@ -187,7 +194,7 @@ def _mnist() -> Dataset:
 
 
 def costs(kind: str, n_classes: int, seed: int = 0) -> CostMatrix:
-    """One of `COSTS`, or ``"taxonomy"``: about sqrt(K) random groups, 1 within and 4 across.
+    """Make one of `COSTS`, or ``"taxonomy"``: about sqrt(K) random groups, 1 within and 4 across.
 
     ``"lognormal"`` spreads over orders of magnitude (sigma 1.2).
     """
@@ -208,25 +215,25 @@ def costs(kind: str, n_classes: int, seed: int = 0) -> CostMatrix:
 
 
 def mean_cost(table: CostMatrix | np.ndarray, y: np.ndarray, decisions: np.ndarray) -> float:
-    """Mean of C[y, decision]; codes, not labels."""
+    """Compute the mean of C[y, decision]; codes, not labels."""
     return float(np.asarray(table)[y, decisions].mean())
 
 
 def least_expected(probabilities: np.ndarray, table: CostMatrix | np.ndarray) -> np.ndarray:
-    """The posterior rule: argmin_k sum_j p_j C_jk."""
+    """Decide by the posterior rule: argmin_k sum_j p_j C_jk."""
     return np.asarray((probabilities @ np.asarray(table)).argmin(axis=1))
 
 
 # -- timing --------------------------------------------------------------------------------------------------------
 def seconds(function: Callable[[], Any]) -> float:
-    """Wall time of one call."""
+    """Measure the wall time of one call."""
     start = time.perf_counter()
     function()
     return time.perf_counter() - start
 
 
 def interleaved(functions: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, float]:
-    """Median of what each function measures, called in turn so that a busy spell of the machine hits all of them."""
+    """Return the median of what each function measures, in turns so that a busy spell of the machine hits all."""
     measured: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(repeats):
         for name, function in functions.items():
@@ -236,7 +243,7 @@ def interleaved(functions: Mapping[str, Callable[[], float]], repeats: int) -> d
 
 # -- results -------------------------------------------------------------------------------------------------------
 def settings() -> dict[str, str]:
-    """When, on what and with what a figure was made."""
+    """Return when, on what and with what a figure is made."""
 
     def git(*arguments: str) -> str:
         try:
@@ -246,65 +253,112 @@ def settings() -> dict[str, str]:
         return done.stdout.strip()
 
     changed = bool(git("status", "--porcelain", "--untracked-files=no", "--", "minrisk/*.py"))
-    packages = {name: _version(name) for name in ("numpy", "numba", "scikit-learn", "lightgbm")}
     module = sys.modules["__main__"].__spec__
     name = f"-m {module.name}" if module else Path(sys.argv[0]).name
     return {
         "date": date.today().isoformat(),
         "commit": git("rev-parse", "--short", "HEAD") + ("+changes" if changed else ""),
         "python": platform.python_version(),
-        **packages,
+        **{name: _version(name) for name in PACKAGES},
         "cpus": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()),
         "command": shlex.join(["python", *name.split(), *sys.argv[1:]]),
     }
 
 
 def _version(package: str) -> str:
-    """Of an installed package; empty if it is not."""
+    """Return the version of a package, empty if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
         return ""
 
 
-def save(name: str, rows: Sequence[Mapping[str, Any]], *, quick: bool = False) -> Path:
-    """Write rows of figures, each with the settings behind it, to NAME.csv in the folder of `results`.
+def save(name: str, rows: Sequence[Mapping[str, Any]]) -> Path:
+    """Write rows of figures to NAME.csv in the folder of `results`, each with the key of its run.
 
-    Rows that have settings already, as those of an earlier run do, keep them. A quick run has its own folder: `quick`
-    may be left out.
+    Rows that have settings already, as those of an earlier run do, keep them.
     """
-    results().mkdir(parents=True, exist_ok=True)
+    # Apart first: a kill leaves the file of before.
+    (results() / f"{name}.new.csv").unlink(missing_ok=True)
+    return keep(f"{name}.new", *rows).replace(results() / f"{name}.csv")
+
+
+def keep(name: str, *rows: Mapping[str, Any], columns: Sequence[str] = ()) -> Path:
+    """Add rows of figures to NAME.csv in the folder of `results` in one write; `columns` that they lack stay empty."""
     path = results() / f"{name}.csv"
-    context = settings()
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(dict.fromkeys([*rows[0], *context])))
-        writer.writeheader()
-        writer.writerows({**context, **{key: _plain(value) for key, value in row.items()}} for row in rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    context, known = settings(), runs(path.parent)
+    lines, new = [], {}
+    for row in rows:
+        run = {setting: str(row.get(setting, context[setting])) for setting in SETTINGS}
+        # A hash of its content: branches that are merged have other keys for other runs.
+        key = hashlib.sha256("\n".join(run.values()).encode()).hexdigest()[:7]
+        if key not in known:
+            known[key] = new[key] = run
+        elif known[key] != run:
+            raise ValueError(f"two runs have the key {key}: lengthen the keys.")
+        lines.append({column: _plain(value) for column, value in row.items() if column not in SETTINGS} | {"run": key})
+    _append(path.parent / RUNS, ["run", *SETTINGS], [{"run": key, **run} for key, run in new.items()])
+    _append(path, [*(column for column in columns or rows[0] if column not in SETTINGS), "run"], lines)
     return path
 
 
-def keep(name: str, row: Mapping[str, Any], columns: Sequence[str] = ()) -> None:
-    """Add a row of figures to NAME.csv in the folder of `results` at once; `columns` that it lacks stay empty."""
-    path, context = results() / f"{name}.csv", settings()
-    fresh = not path.is_file()
+def _append(path: Path, columns: Sequence[str], lines: Sequence[Mapping[str, Any]]) -> None:
+    there = path.read_bytes() if path.is_file() else b""
     with open(path, "a", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=[*(columns or row), *context], restval="")
-        if fresh:
+        writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+        if not there:
             writer.writeheader()
-        writer.writerow({**{key: _plain(value) for key, value in row.items()}, **context})
+        elif not there.endswith(b"\n"):  # its last line was cut short
+            file.write("\n")
+        writer.writerows(lines)
+
+
+def runs(folder: Path) -> dict[str, dict[str, str]]:
+    """Return the `SETTINGS` of each run that files of the folder name."""
+    path = folder / RUNS
+    if not path.is_file():
+        return {}
+    with open(path, newline="", encoding="utf-8") as file:
+        return {row.pop("run"): row for row in csv.DictReader(file) if None not in row.values()}
 
 
 def kept(name: str) -> list[dict[str, str]]:
-    """Rows that earlier runs left in NAME.csv in the folder of `results`, with the settings behind each."""
+    """Return the rows that earlier runs left in NAME.csv in the folder of `results`, with the settings behind each."""
     return lines_of(results() / f"{name}.csv")
 
 
 def lines_of(path: Path) -> list[dict[str, str]]:
-    """The whole lines of a file of results: not one that was cut short; none where there is no file."""
+    """Return the whole lines of a file of results, with their settings; none where there is no file.
+
+    A line that was cut short lacks columns or has a run that nobody knows.
+    """
     if not path.is_file():
         return []
+    known = runs(path.parent)
     with open(path, newline="", encoding="utf-8") as file:
-        return [row for row in csv.DictReader(file) if None not in row and None not in row.values()]
+        rows = [row for row in csv.DictReader(file) if None not in row and None not in row.values()]
+    found = [(row, row.pop("run", None)) for row in rows]
+    return [row | known.get(run, {}) for row, run in found if run is None or run in known]
+
+
+def save_picture(figure: Figure, name: str, dpi: int = 110, **options: Any) -> None:
+    """Write a figure to NAME.png in the folder of `results` and close it."""
+    import matplotlib.pyplot as plt
+    from PIL import Image
+
+    with io.BytesIO() as file:
+        figure.savefig(file, dpi=dpi, **options)
+        in_few_colours(Image.open(file)).save(results() / f"{name}.png", optimize=True)
+    plt.close(figure)
+
+
+def in_few_colours(picture: Image.Image) -> Image.Image:
+    """Reduce a picture to 64 colours: a quarter of the bytes, and no difference that can be seen."""
+    from PIL import Image
+
+    # The usual median cut may merge the colours of two thin lines.
+    return picture.convert("RGB").quantize(64, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE)
 
 
 def _plain(value: Any) -> Any:
@@ -323,7 +377,7 @@ def show(rows: Sequence[Mapping[str, Any]], columns: Iterable[str] | None = None
 
 
 class Options(argparse.ArgumentParser):
-    """Sets up a quick run where one is asked for."""
+    """Set up a quick run where one is asked for."""
 
     quick_of = ""
 
@@ -351,7 +405,7 @@ class Options(argparse.ArgumentParser):
 
 
 def parser(description: str | None, quick_of: str = "a small part of the work") -> Options:
-    """The options that every benchmark has; `quick_of` says what a quick run is of."""
+    """Make the options that every benchmark has; `quick_of` says what a quick run is of."""
     made = Options(description=(description or "").splitlines()[0])
     made.quick_of = quick_of
     made.add_argument("--quick", action="store_true", help=f"a try of seconds, not kept: {quick_of}")

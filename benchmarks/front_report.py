@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.common import kept, results, save, settings, show
+from benchmarks.common import kept, results, save, save_picture, settings, show
 from benchmarks.compare.data import KINDS
 from benchmarks.compare.report import text
 
@@ -133,7 +132,7 @@ def written(doc: str | None) -> str:
     return " ".join((doc or "").split("\n\n", 1)[1].split("\n\n`--large`")[0].split())
 
 
-def picture(lines: Sequence[dict[str, Any]], path: Path) -> None:
+def picture(lines: Sequence[dict[str, Any]]) -> None:
     """Cost and time of our defaults, as shares of those of the peers' best settings: a dot for each set and peer."""
     import matplotlib
 
@@ -175,8 +174,7 @@ def picture(lines: Sequence[dict[str, Any]], path: Path) -> None:
         ylabel="expected cost of minrisk / of the peer (below: better)",
     )
     axes.legend(frameon=False, loc="upper right")
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    save_picture(figure, "front", dpi=130)
 
 
 def report(description: str) -> bool:
@@ -187,7 +185,7 @@ def report(description: str) -> bool:
     if not lines:
         return False
     save("front", lines)
-    picture(lines, results() / "front.png")
+    picture(lines)
     over = means(lines)
     brief = [
         {

@@ -138,7 +138,7 @@ def main() -> None:
         own = kills // len(kinds) + (number < kills % len(kinds))
         with tempfile.TemporaryDirectory() as folder:
             rows.append({"fit": name, **killed_often(fit, own, Path(folder), draw, name != DASK)})
-        save("kills", rows, quick=arguments.quick)
+        save("kills", rows)
     show(rows)
 
 

@@ -129,7 +129,7 @@ def main() -> None:
             write(Path(name), size)
             rounds = arguments.rounds or (2 if arguments.quick else 10)
             found += [apart(Path(name), size, rounds, in_file) for in_file in (False, True)]
-    save("larger_than_memory", found, quick=arguments.quick)
+    save("larger_than_memory", found)
     show(found)
 
 

@@ -183,7 +183,7 @@ def main() -> None:
         for data in QUICK if arguments.quick else SETS:
             rows.append(measured(data, Path(name), arguments.jobs))
             show(rows[-1:], ("set", "file_MB", "format_5_MB", "lightgbm_MB", "load_peak_MB", "warm_load_seconds"))
-    save("model_size", rows, quick=arguments.quick)
+    save("model_size", rows)
     show(rows)
 
 

@@ -350,9 +350,6 @@ def waiting(wanted: Iterable[Wanted], methods: list[str], out: Path) -> Iterator
 
 def work(wanted: Iterable[Wanted], methods: list[str], out: Path, jobs: int, most_rows: float) -> None:
     """Each table with the methods that it lacks; lines go to the file as they come."""
-    if out.is_file() and not out.read_bytes().endswith(b"\n"):
-        with open(out, "ab") as file:
-            file.write(b"\n")  # after a line that was cut short
     tasks = list(waiting(wanted, methods, out))
     if jobs == 1:
         warm_up(methods)
@@ -379,7 +376,7 @@ def labels_of(X: np.ndarray, n_classes: int) -> np.ndarray:
 
 def written(lines: Iterable[dict[str, Any]], out: Path) -> None:
     for line in lines:
-        keep(str(out.with_suffix("")), line, COLUMNS)
+        keep(str(out.with_suffix("")), line, columns=COLUMNS)
         figures = line.get("problem") or (
             f"cost {line['cost']:.4g}, log-loss {line['log_loss']:.4f}, AUC {line['auc']:.3f}, {line['seconds']:.1f} s"
         )

@@ -107,11 +107,11 @@ def main() -> None:
         for seed in range(SEEDS):
             for name in MADE:
                 rows += rows_of(name, with_drift(name, seed), NEW_ROWS, seed)
-                save("refresh", rows, quick=False)
+                save("refresh", rows)
             if (DATA / "kddcup99.csv.gz").is_file():
                 rows += rows_of("kddcup99", kddcup("kddcup99", seed), NEW_ROWS, seed)
-            save("refresh", rows, quick=False)
-    save("refresh", rows, quick=arguments.quick)
+            save("refresh", rows)
+    save("refresh", rows)
     show(rows)
 
 

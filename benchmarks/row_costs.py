@@ -123,7 +123,7 @@ def main() -> None:
     rows = [shared(name, seed, arguments.jobs) for name in sets[0] for seed in seeds]
     rows += [differing(name, seed, arguments.jobs) for name in sets[1] for seed in seeds]
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    save("row_costs", [{key: row.get(key, "") for key in columns} for row in rows], quick=arguments.quick)
+    save("row_costs", [{key: row.get(key, "") for key in columns} for row in rows])
     for part, other in (("shared", "matrix"), ("differing", "coupled")):
         lines = summary(rows, part, other)
         show([{key: line.get(key, "") for key in lines[0]} for line in lines])

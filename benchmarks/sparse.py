@@ -109,7 +109,7 @@ def main() -> None:
         for line in found:  # the last is LightGBM's, if there
             line["share of LightGBM's time"] = line["fit seconds"] / found[1]["fit seconds"] if found[1:] else ""
         rows += found
-    save("sparse", rows, quick=arguments.quick)
+    save("sparse", rows)
     show(rows)
 
 

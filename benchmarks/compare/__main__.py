@@ -14,7 +14,7 @@ import time
 import traceback
 import warnings
 
-from benchmarks.common import lines_of, parser
+from benchmarks.common import parser
 from benchmarks.compare import others, report, run, tune
 from benchmarks.compare.data import SETS, TUNED
 from benchmarks.compare.methods import METHODS
@@ -56,11 +56,12 @@ def work(arguments: argparse.Namespace) -> None:
     """Every fit that is not in the cache."""
     mode = arguments.mode
     for name in arguments.again:
-        for path in (run.path_of(name, mode), *([tune.path_of(name)] if mode == "tuned" else [])):
-            run.forget(path, arguments.sets, arguments.splits)
+        run.forget(run.name_of(name, mode), arguments.sets, arguments.splits)
+        if mode == "tuned":
+            run.forget(tune.name_of(name), arguments.sets, arguments.splits)
     methods = [METHODS[name] for name in arguments.methods]
     done = {
-        name: {(row["set"], row["split"], row["cost"], row["rule"]) for row in lines_of(run.path_of(name, mode))}
+        name: {(row["set"], row["split"], row["cost"], row["rule"]) for row in run.rows_of(name, mode)}
         for name in arguments.methods
     }
     absent: set[str] = set()

@@ -7,18 +7,17 @@ mistakes, half a mistake of mean cost is added to each side, over all its test r
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import wilcoxon
 
-from benchmarks.common import is_quick, lines_of, settings
+from benchmarks.common import is_quick, save_picture, settings
 from benchmarks.common import results as folder
 from benchmarks.compare.data import KINDS, ORDER
 from benchmarks.compare.methods import METHODS
-from benchmarks.compare.run import path_of
+from benchmarks.compare.run import rows_of
 from minrisk.comparison.result import markdown_table
 from minrisk.comparison.statistics import contest_ranks
 
@@ -28,10 +27,10 @@ COMPLETE = 0.9  # share of our cells that a method must have to be ranked
 
 
 def results(mode: str) -> dict[str, pd.DataFrame]:
-    """What there is, by method."""
+    """Return the results that there are, by method."""
     made = {}
     for name in METHODS:
-        if rows := lines_of(path_of(name, mode)):
+        if rows := rows_of(name, mode):
             frame = pd.DataFrame(rows).drop_duplicates(["set", "split", "cost", "rule"], keep="last")
             numbers = ["split", "risk", "error", "logloss", "ece", "fit_s", "n_train"]
             made[name] = frame.assign(**{column: pd.to_numeric(frame[column]) for column in numbers})
@@ -39,7 +38,7 @@ def results(mode: str) -> dict[str, pd.DataFrame]:
 
 
 def risk(frame: pd.DataFrame, keys: set[tuple[str, int, str]]) -> pd.Series:
-    """Mean over the splits in `keys` of the better rule, by (set, cost), half a mistake added."""
+    """Compute the mean over the splits in `keys` of the better rule, by (set, cost), half a mistake added."""
     frame = frame[[key in keys for key in zip(frame["set"], frame["split"], frame["cost"], strict=True)]]
     by_rule = frame.groupby(["set", "cost", "rule"]).agg(risk=("risk", "mean"), n=("n_train", "sum"))
     by_rule["risk"] += 0.5 / (by_rule["n"] * 3 / 7)
@@ -47,7 +46,7 @@ def risk(frame: pd.DataFrame, keys: set[tuple[str, int, str]]) -> pd.Series:
 
 
 def cells(ours: pd.DataFrame, peer: pd.DataFrame) -> pd.DataFrame:
-    """Columns ours, peer and log ratio, a row per (set, cost) that both have."""
+    """Return columns ours, peer and log ratio, a row per (set, cost) that both have."""
     names = ["set", "split", "cost"]
     keys = set(ours[names].itertuples(index=False, name=None)) & set(peer[names].itertuples(index=False, name=None))
     made = pd.DataFrame({"ours": risk(ours, keys), "peer": risk(peer, keys)})
@@ -55,13 +54,13 @@ def cells(ours: pd.DataFrame, peer: pd.DataFrame) -> pd.DataFrame:
 
 
 def p_value(logs: np.ndarray) -> float:
-    """Two-sided Wilcoxon signed-rank test; NaN where all are equal or there are fewer than two."""
+    """Test by Wilcoxon's two-sided signed ranks; NaN where all are equal or there are fewer than two."""
     logs = np.where(np.abs(logs) < 1e-12, 0.0, logs)
     return float(wilcoxon(logs).pvalue) if len(logs) > 1 and logs.any() else float("nan")
 
 
 def ranks(frames: dict[str, pd.DataFrame], ours: str) -> tuple[dict[str, float], int]:
-    """Mean rank over the cells that all nearly complete methods have on the same splits, and how many those are."""
+    """Return mean ranks over the cells that all nearly complete methods have on the same splits, and their number."""
     names = ["set", "split", "cost"]
     keys = {name: set(frame[names].itertuples(index=False, name=None)) for name, frame in frames.items()}
     whole = [name for name in frames if len(keys[name] & keys[ours]) >= COMPLETE * len(keys[ours])]
@@ -72,12 +71,12 @@ def ranks(frames: dict[str, pd.DataFrame], ours: str) -> tuple[dict[str, float],
 
 
 def without_best(by_set: np.ndarray) -> float:
-    """The ratio less the set that favours ours most: says whether one set makes it."""
+    """Return the ratio less the set that favours ours most, which says whether one set makes it."""
     return float(np.exp(np.sort(by_set)[1:].mean())) if len(by_set) > 1 else float("nan")
 
 
 def figures(frames: dict[str, pd.DataFrame], pairs: dict[str, pd.DataFrame], ours: str) -> pd.DataFrame:
-    """A line per peer."""
+    """Make a line for each peer."""
     rank, _ = ranks(frames, ours)
     lines: list[dict[str, Any]] = []
     for name, pair in pairs.items():
@@ -107,13 +106,13 @@ def figures(frames: dict[str, pd.DataFrame], pairs: dict[str, pd.DataFrame], our
 
 
 def pivot(pairs: dict[str, pd.DataFrame], level: str, order: tuple[str, ...]) -> pd.DataFrame:
-    """Geometric-mean ratio of ours to each peer by set or by cost."""
+    """Return the geometric mean of the ratio of ours to each peer, by set or by cost."""
     made = pd.DataFrame({name: np.exp(pair["log"].groupby(level=level).mean()) for name, pair in pairs.items()})
     return made.reindex([name for name in order if name in made.index])
 
 
 def calibration(frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Log-loss and ECE with 0/1 costs, means over the (set, split) that all methods with probabilities have."""
+    """Average log-loss and ECE with 0/1 costs over the (set, split) that all methods with probabilities have."""
     made = {}
     for name, frame in frames.items():
         rows = frame[(frame["cost"] == "0/1") & frame["logloss"].notna()]
@@ -125,7 +124,7 @@ def calibration(frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def text(frame: pd.DataFrame, title: str) -> str:
-    """A Markdown table."""
+    """Make a Markdown table."""
 
     def cell(value: Any) -> str:
         if isinstance(value, float | np.floating):
@@ -136,8 +135,8 @@ def text(frame: pd.DataFrame, title: str) -> str:
     return markdown_table([title, *map(str, frame.columns)], lines) + "\n"
 
 
-def picture(pairs: dict[str, pd.DataFrame], ours: str, path: Path) -> None:
-    """Risk relative to LightGBM by set: a dot per method."""
+def picture(pairs: dict[str, pd.DataFrame], ours: str, name: str) -> None:
+    """Draw the risk relative to LightGBM by set, a dot for each method."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -176,8 +175,7 @@ def picture(pairs: dict[str, pd.DataFrame], ours: str, path: Path) -> None:
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     figure.legend(loc="outside upper center", ncols=4, frameon=False, fontsize=9)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
+    save_picture(figure, name, dpi=130)
 
 
 def make(ours: str, mode: str) -> None:
@@ -196,7 +194,7 @@ def make(ours: str, mode: str) -> None:
         name += f"_{ours}.quick"
     table = figures(frames, pairs, ours)
     table.to_csv(folder() / f"{name}.csv", index=False, float_format="%.6g", lineterminator="\n")
-    picture(pairs, ours, folder() / f"{name}.png")
+    picture(pairs, ours, name)
     rank, ranked = ranks(frames, ours)
     made = settings()
     parts = [

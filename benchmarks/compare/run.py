@@ -1,38 +1,24 @@
-"""Fits, judged and written line by line. The files of results are the cache: what stands there is not done again."""
+"""Fits, judged and written line by line. The files of results are the cache: what stands there is not done again.
+
+A line of a file is a fit and a rule of decisions, with the risk and the error for each kind of cost.
+"""
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.common import least_expected, lines_of, mean_cost, results, settings
+from benchmarks.common import keep, kept, least_expected, mean_cost, results, save
 from benchmarks.compare.data import KINDS, ORDER, SETS, WIDE, Split, split, table
 from benchmarks.compare.methods import Method, Parameters, package_version
 
-FIELDS = (
-    "set",
-    "split",
-    "cost",
-    "rule",
-    "risk",
-    "error",
-    "logloss",
-    "ece",
-    "fit_s",
-    "predict_s",
-    "n_train",
-    "K",
-    "version",
-    "commit",
-)
+FACTS = ("set", "split", "rule", "logloss", "ece", "fit_s", "n_train", "version")  # whatever the cost
+FIGURES = ("risk", "error", "cv_risk")  # by cost; the last one of tuned fits
 Row = dict[str, Any]
 deadline = float("inf")  # of time.monotonic(); no fit starts after it
 
@@ -42,55 +28,55 @@ class TimeUp(Exception):
 
 
 # -- the cache -----------------------------------------------------------------------------------------------------
-def folder() -> Path:
-    """Of the lines that are there."""
-    return results() / "compare"
+def name_of(method: str, mode: str) -> str:
+    """Return the name that `kept`, `keep` and `save` know a file by."""
+    return f"compare/{method}.{mode}"
 
 
-def path_of(method: str, mode: str) -> Path:
-    return folder() / f"{method}.{mode}.csv"
+def columns(mode: str) -> list[str]:
+    figures = FIGURES if mode == "tuned" else FIGURES[:2]
+    facts = (*FACTS, "parameters") if mode == "tuned" else FACTS
+    return [*facts, *(f"{figure} {kind}" for figure in figures for kind in KINDS)]
 
 
-def append(path: Path, rows: list[Row], fields: Iterable[str]) -> None:
-    """Add lines in one write, with a header where the file is new."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = not path.exists() or path.stat().st_size == 0
-    if not new and not path.read_bytes().endswith(b"\n"):  # the last line was cut short
-        with open(path, "a", newline="", encoding="utf-8") as file:
-            file.write("\n")
-    with open(path, "a", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=list(fields), lineterminator="\n")
-        if new:
-            writer.writeheader()
-        writer.writerows(
-            {key: f"{value:.6g}" if isinstance(value, float | np.floating) else value for key, value in row.items()}
-            for row in rows
-        )
+def by_fit(rows: Iterable[Row]) -> list[Row]:
+    """Put what a fit and a rule bring for each cost into one line."""
+    made: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        facts = {name: value for name, value in row.items() if name not in (*FIGURES, "cost")}
+        line = made.setdefault(tuple(facts.values()), facts)
+        line |= {f"{figure} {row['cost']}": row[figure] for figure in FIGURES if figure in row}
+    return list(made.values())
 
 
-def forget(path: Path, sets: Iterable[str], splits: int) -> None:
+def rows_of(method: str, mode: str) -> list[Row]:
+    """Return the lines of a file as rows of one cost each."""
+    return [
+        {**line, "cost": kind, **{figure: line.get(f"{figure} {kind}") for figure in FIGURES}}
+        for line in kept(name_of(method, mode))
+        for kind in KINDS
+        if line[f"risk {kind}"]
+    ]
+
+
+def forget(name: str, sets: Iterable[str], splits: int) -> None:
     """Drop the lines of these sets and splits, to make them again."""
-    rows, gone = lines_of(path), set(sets)
-    if not rows:
-        return
-    fields = list(rows[0])
-    path.unlink()
-    append(path, [row for row in rows if row["set"] not in gone or int(row["split"]) >= splits], fields)
-
-
-@cache
-def commit() -> str:
-    return settings()["commit"]
+    gone = set(sets)
+    left = [line for line in kept(name) if line["set"] not in gone or int(line["split"]) >= splits]
+    if left:
+        save(name, left)
+    else:
+        (results() / f"{name}.csv").unlink(missing_ok=True)
 
 
 # -- judging -------------------------------------------------------------------------------------------------------
 def log_loss(P: np.ndarray, y: np.ndarray) -> float:
-    """Mean -log p of the true class, p no less than the spacing of doubles at 1 (as scikit-learn does)."""
+    """Compute the mean -log p of the true class, p no less than the spacing of doubles at 1 (as scikit-learn does)."""
     return float(-np.log(np.maximum(P[np.arange(len(y)), y], np.finfo(float).eps)).mean())
 
 
 def calibration_error(P: np.ndarray, y: np.ndarray, bins: int = 15) -> float:
-    """ECE of the top label in bins of equal width."""
+    """Compute the ECE of the top label in bins of equal width."""
     top = P.max(axis=1)
     code = np.minimum((top * bins).astype(int), bins - 1)
     gap = np.bincount(code, top - (P.argmax(axis=1) == y), minlength=bins)
@@ -102,7 +88,7 @@ def decisions_of(P: np.ndarray, cost: np.ndarray) -> dict[str, np.ndarray]:
 
 
 class Fit:
-    """One model on some rows. Classes absent from them (folds of rare ones) get probability 0."""
+    """Hold one model of some rows. Classes absent from them (folds of rare ones) get probability 0."""
 
     def __init__(
         self,
@@ -140,24 +126,20 @@ class Fit:
 def judged(
     fit: Fit, method: Method, data: Split, name: str, seed: int, kinds: Iterable[str], jobs: int
 ) -> Iterator[Row]:
-    """A line per cost and rule. Times are those of one fit, and of predicting all test rows."""
+    """Yield a row for each cost and rule; seconds are those of one fit."""
     P = None
     base: Row = {
         "set": name,
         "split": seed,
         "fit_s": fit.seconds,
         "n_train": len(data.y),
-        "K": data.n_classes,
         "version": package_version(method),
-        "commit": commit(),
     }
     with threadpool_limits(jobs):
-        start = time.perf_counter()
         if method.kind == "probability":
             P = fit.probabilities(data.X_test)
         else:
             chosen = {"own": fit.predict(data.X_test)}
-        base["predict_s"] = time.perf_counter() - start
         if P is None and hasattr(fit.model, "predict_proba"):
             with suppress(AttributeError):  # some have none where they are trained on costs
                 P = fit.probabilities(data.X_test)
@@ -181,7 +163,7 @@ def judged(
 
 # -- the work ------------------------------------------------------------------------------------------------------
 def tasks(sets: Iterable[str], methods: Iterable[Method], splits: int) -> list[tuple[int, str, Method]]:
-    """Splits outermost, small sets first; slow methods on wide sets after all else."""
+    """Order the work: splits outermost, small sets first, slow methods on wide sets after all else."""
     order = {name: rank for rank, name in enumerate(ORDER)}
     everything = [
         (seed, name, method)
@@ -198,7 +180,7 @@ def rules(method: Method) -> tuple[str, ...]:
 
 
 def default(method: Method, name: str, seed: int, jobs: int, done: set[tuple[str, ...]], mode: str) -> None:
-    """All costs of one method on one split."""
+    """Write all costs of one method on one split."""
     missing = [kind for kind in KINDS if any((name, str(seed), kind, rule) not in done for rule in rules(method))]
     if not missing:
         return
@@ -207,6 +189,6 @@ def default(method: Method, name: str, seed: int, jobs: int, done: set[tuple[str
         cost = None if method.kind == "probability" else table(kinds[0], data.n_classes, name, seed)
         fit = Fit(method, data.X, data.y, cost, seed, jobs, {}, data.n_classes)
         rows = list(judged(fit, method, data, name, seed, kinds, jobs))
-        append(path_of(method.name, mode), rows, FIELDS)
+        keep(name_of(method.name, mode), *by_fit(rows), columns=columns(mode))
         risks = " ".join(f"{row['risk']:.4f}" for row in rows if row["rule"] != "argmax")
         print(f"{time.strftime('%H:%M:%S')} {seed} {name} {method.name} {fit.seconds:.1f}s {risks}", flush=True)

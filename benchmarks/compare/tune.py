@@ -11,28 +11,27 @@ import json
 import time
 import zlib
 from collections import defaultdict
-from pathlib import Path
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.common import is_quick, lines_of, mean_cost
+from benchmarks.common import is_quick, keep, kept, mean_cost
 from benchmarks.compare import run
 from benchmarks.compare.data import KINDS, Split, split, table
 from benchmarks.compare.methods import Method, Parameters, draw
-from benchmarks.compare.run import FIELDS, Fit, Row, append, decisions_of, folder, judged, rules
+from benchmarks.compare.run import Fit, Row, decisions_of, judged, rules
 
 TRIALS, FOLDS = 20, 3
 
 
-def path_of(method: str) -> Path:
-    return folder() / "trials" / f"{method}.csv"
+def name_of(method: str) -> str:
+    return f"compare/trials/{method}"
 
 
 def out_of_fold(
     method: Method, data: Split, cost: np.ndarray | None, seed: int, jobs: int, parameters: Parameters
 ) -> np.ndarray:
-    """Probabilities (n, K), or decisions (n,) where a cost is given, of models that have not seen the row."""
+    """Return probabilities (n, K), or decisions (n,) if a cost is given, of models that have not seen the row."""
     made = np.zeros((len(data.y), data.n_classes)) if cost is None else np.zeros(len(data.y), dtype=int)
     for rows, others in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(data.X, data.y):
         fit = Fit(method, data.X[rows], data.y[rows], cost, seed, jobs, parameters, data.n_classes)
@@ -41,9 +40,9 @@ def out_of_fold(
 
 
 def trials(method: Method, data: Split, name: str, seed: int, jobs: int) -> dict[tuple[str, str], dict[int, float]]:
-    """Cross-validated risk of every trial by (cost, rule), from the cache or made now."""
+    """Return the cross-validated risk of every trial by (cost, rule), from the cache or made now."""
     known: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
-    for row in lines_of(path_of(method.name)):
+    for row in kept(name_of(method.name)):
         if row["set"] == name and row["split"] == str(seed):
             known[row["cost"], row["rule"]][int(row["trial"])] = float(row["risk"])
     tables = {kind: table(kind, data.n_classes, name, seed) for kind in KINDS}
@@ -71,18 +70,19 @@ def trials(method: Method, data: Split, name: str, seed: int, jobs: int) -> dict
                         "risk": known[kind, rule][trial],
                     }
                 )
-            append(path_of(method.name), rows, rows[0])
+            keep(name_of(method.name), *rows)
     return known
 
 
 def tuned(method: Method, name: str, seed: int, jobs: int, done: set[tuple[str, ...]]) -> None:
-    """All costs of one method on one split, each with the parameters chosen for it."""
+    """Write all costs of one method on one split, each with the parameters chosen for it."""
     missing = [(kind, rule) for kind in KINDS for rule in rules(method) if (name, str(seed), kind, rule) not in done]
     if not missing:
         return
     data = split(name, seed)
     risks = trials(method, data, name, seed, jobs)
     fits: dict[int, Fit] = {}
+    rows: list[Row] = []
     for kind, rule in missing:
         best = min(risks[kind, rule], key=lambda trial: (risks[kind, rule][trial], trial))
         parameters = draw(method.space, zlib.crc32(f"{name}/{seed}".encode()), best)
@@ -94,10 +94,10 @@ def tuned(method: Method, name: str, seed: int, jobs: int, done: set[tuple[str, 
             fit = Fit(
                 method, data.X, data.y, table(kind, data.n_classes, name, seed), seed, jobs, parameters, data.n_classes
             )
-        rows = [
+        rows += [
             {**row, "cv_risk": risks[kind, rule][best], "parameters": json.dumps(parameters)}
             for row in judged(fit, method, data, name, seed, [kind], jobs)
             if row["rule"] == rule
         ]
-        append(run.path_of(method.name, "tuned"), rows, (*FIELDS, "cv_risk", "parameters"))
+    keep(run.name_of(method.name, "tuned"), *run.by_fit(rows), columns=run.columns("tuned"))
     print(f"{time.strftime('%H:%M:%S')} {seed} {name} {method.name} tuned", flush=True)

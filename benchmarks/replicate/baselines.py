@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 
-from benchmarks.common import ROOT, is_quick, keep, kept, load, parser, results, save, settings, show
+from benchmarks.common import ROOT, is_quick, keep, kept, load, parser, results, save, save_picture, settings, show
 from minrisk import (
     AdaBoostECCClassifier,
     AdaBoostMHClassifier,
@@ -298,16 +298,13 @@ def of_bars(rows: list[dict[str, Any]]) -> Comparison:
 
 def draw(rows: list[dict[str, Any]]) -> None:
     """Mean ranks with Nemenyi's critical difference, ours and the papers' on the same sets."""
-    import matplotlib.pyplot as plt
-
     found = of_bars(rows)
     shown = found.plot("error")
-    shown.figure_.savefig(results() / "baselines_ranks.png", dpi=110, bbox_inches="tight")
+    save_picture(shown.figure_, "baselines_ranks", bbox_inches="tight")
     test = nemenyi_test([[cell[0] for cell in PAPER[name]] for name in found.data_sets])
     title = f"Mean rank by error, {len(found.data_sets)} data sets, printed"
     printed = CriticalDifferenceDisplay(test.mean_ranks, test.critical_difference, BARS, title=title).plot()
-    printed.figure_.savefig(results() / "baselines_ranks_printed.png", dpi=110, bbox_inches="tight")
-    plt.close("all")
+    save_picture(printed.figure_, "baselines_ranks_printed", bbox_inches="tight")
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from benchmarks.common import is_quick, keep, kept, load, parser, results, save, show
+from benchmarks.common import is_quick, keep, kept, load, parser, save, save_picture, show
 from minrisk import LocalizedSimilaritiesClassifier, REBELClassifier
 
 TRIALS = "localized_similarities_trials"
@@ -192,7 +192,7 @@ def figure7(options: dict[str, Any], sets: list[str]) -> None:
         )
         show(rows[-1:])
     axes[0, 0].legend(frameon=False)
-    figure.savefig(results() / f"{SUMMARY}_bound.png", dpi=110)
+    save_picture(figure, f"{SUMMARY}_bound")
     save(f"{SUMMARY}_bound", rows)
 
 
@@ -446,7 +446,7 @@ def main() -> None:
         mine = told if method.startswith(("similarity", "sign", "one-point", "chosen")) else ""
         names = {"figure": figure, "data": data, "method": method, "seed": str(seed), "options": mine}
         if not any(all(row[key] == value for key, value in names.items()) for row in rows):
-            keep(TRIALS, names | trial(), COLUMNS)
+            keep(TRIALS, names | trial(), columns=COLUMNS)
             rows = kept(TRIALS)
         show(summary([row for row in rows if (row["figure"], row["data"], row["method"]) == (figure, data, method)]))
     save(SUMMARY, summary(rows))

@@ -25,7 +25,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.common import ROOT, costs, is_quick, keep, kept, load, mean_cost, parser, results, save, show
+from benchmarks.common import ROOT, costs, is_quick, keep, kept, load, mean_cost, parser, save, save_picture, show
 from benchmarks.memory import reset_peak, resident
 from minrisk import AdaBoostMHClassifier, BAdaCostClassifier, GentleBoostClassifier, PIBoostClassifier
 from minrisk.comparison.statistics import friedman_test, nemenyi_test, signed_rank
@@ -353,14 +353,11 @@ def draw_curves() -> None:
     handles = {name: line for axis in axes.flat for line, name in zip(*axis.get_legend_handles_labels(), strict=True)}
     figure.legend(handles.values(), handles, loc="outside lower center", ncols=len(COLUMNS), frameon=False)
     figure.suptitle("Test error against weak learners", fontsize=11)
-    figure.savefig(results() / "piboost_learners.png", dpi=110)
-    plt.close(figure)
+    save_picture(figure, "piboost_learners")
 
 
 def draw_ranks() -> None:
     """Figure 4: Nemenyi's diagrams of the printed errors and of ours, on the sets that have all five columns."""
-    import matplotlib.pyplot as plt
-
     found = ours()
     whole = [name for name in PAPER if all((name, column) in found for column in COLUMNS)]
     tables = {
@@ -372,8 +369,7 @@ def draw_ranks() -> None:
             test = nemenyi_test(table, 0.05)
             title = f"PIBoost's Table 3, {kind}: mean ranks on {len(table)} sets"
             shown = CriticalDifferenceDisplay(test.mean_ranks, test.critical_difference, COLUMNS, 0.05, title).plot()
-            shown.figure_.savefig(results() / f"piboost_ranks_{kind}.png", dpi=110, bbox_inches="tight")
-            plt.close(shown.figure_)
+            save_picture(shown.figure_, f"piboost_ranks_{kind}", bbox_inches="tight")
 
 
 def of_costs(quick: bool) -> None:
@@ -564,7 +560,7 @@ def main() -> None:
         shown = ("data", "separators", "rounds", "error", "std", "paper_error", "paper_std", "verdict")
         show(kept("piboost_uci"), shown) if kept("piboost_uci") else None
         lines = tests()
-        save("piboost_tests", lines, quick=quick)
+        save("piboost_tests", lines)
         show(lines)
     if arguments.curves or (quick and not asked):
         draw_curves()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import is_quick, mean_cost, parser, results, save, show
+from benchmarks.common import is_quick, mean_cost, parser, save, save_picture, show
 from benchmarks.replicate.rebel_synthetic import SETTINGS, Clusters
 from minrisk import REBELClassifier
 
@@ -68,7 +68,7 @@ def dots(axis: Any, X: np.ndarray, y: np.ndarray) -> None:
         axis.scatter(*X[y == k].T, s=5, color=colour, linewidths=0)
 
 
-def figure_7(X: np.ndarray, y: np.ndarray, models: dict[str, REBELClassifier], path: Any) -> None:
+def figure_7(X: np.ndarray, y: np.ndarray, models: dict[str, REBELClassifier]) -> None:
     """Points and decisions under the four tables."""
     import matplotlib.pyplot as plt
 
@@ -77,11 +77,10 @@ def figure_7(X: np.ndarray, y: np.ndarray, models: dict[str, REBELClassifier], p
         shade(axis, model)
         dots(axis, X, y)
         axis.set_title(f"({letter}) {name}", fontsize=10)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    save_picture(figure, "rebel_costs")
 
 
-def figure_8(X: np.ndarray, y: np.ndarray, models: dict[str, REBELClassifier], path: Any) -> None:
+def figure_8(X: np.ndarray, y: np.ndarray, models: dict[str, REBELClassifier]) -> None:
     """The paths, and the scores along them: a line of pictures for each kind of learners."""
     import matplotlib.pyplot as plt
 
@@ -103,8 +102,7 @@ def figure_8(X: np.ndarray, y: np.ndarray, models: dict[str, REBELClassifier], p
                 axis.plot(share, model.decision_function(places)[:, k], color=colour, lw=1.3)
             axis.set(xlim=(0, 1), xlabel=f"along path {letter}", ylabel="score H(x)")
             axis.set_xticks(np.linspace(0, 1, 6), [f"{step} %" for step in range(0, 101, 20)])
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    save_picture(figure, "rebel_scores")
 
 
 def points() -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
@@ -130,13 +128,13 @@ def main() -> None:
         rows.append(counted(name, cost, y_test, models[name].predict(X_test), "test"))
     show(rows)
     save("rebel_pictures", rows)
-    figure_7(X, y, models, results() / "rebel_costs.png")
+    figure_7(X, y, models)
     equal = 1.0 - np.eye(3)
     kinds = {
         "100 stumps": trained(X, y, equal, jobs, weak_learner="stump"),
         "100 trees of depth 2": trained(X, y, equal, jobs, max_depth=2),
     }
-    figure_8(X, y, kinds, results() / "rebel_scores.png")
+    figure_8(X, y, kinds)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.common import is_quick, least_expected, mean_cost, parser, results, save, show
+from benchmarks.common import is_quick, least_expected, mean_cost, parser, save, save_picture, show
 from minrisk import REBELClassifier
 from minrisk.costs import random_normal
 
@@ -152,7 +152,7 @@ def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return table
 
 
-def plot(rows: list[dict[str, Any]], path: Any) -> None:
+def plot(rows: list[dict[str, Any]]) -> None:
     """A scatter per posterior and offset, as the paper's Figure 3: below the diagonal, training on costs wins."""
     import matplotlib as mpl
 
@@ -190,8 +190,7 @@ def plot(rows: list[dict[str, Any]], path: Any) -> None:
     for line, offset in zip(axes, ("paper", "tight"), strict=True):
         line[0].set_ylabel(f'REBEL trained on the costs,\noffset="{offset}"')
     figure.supxlabel("test cost of the same booster trained without costs, then corrected by this posterior")
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    save_picture(figure, "rebel_synthetic_paper")
 
 
 def main() -> None:
@@ -210,9 +209,8 @@ def main() -> None:
     table = summary(rows)
     save("rebel_synthetic_trials", rows)
     save("rebel_synthetic", table)
-    for setting in settings:
-        path = results() / f"rebel_synthetic_{setting}.png"
-        plot([row for row in rows if row["setting"] == setting], path)
+    if "paper" in settings:
+        plot([row for row in rows if row["setting"] == "paper"])
     show(table)
 
 

@@ -43,7 +43,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.common import DATA, is_quick, keep, kept, load, parser, results, save, show
+from benchmarks.common import DATA, is_quick, keep, kept, load, parser, save, save_picture, show
 from benchmarks.replicate.samme import LeastErrorSAMME
 from minrisk import (
     AdaBoostECCClassifier,
@@ -516,8 +516,7 @@ def draw() -> None:
     handles = {name: line for axis in axes.flat for line, name in zip(*axis.get_legend_handles_labels(), strict=True)}
     figure.legend(handles.values(), handles, loc="outside lower center", ncols=5, frameon=False)
     figure.suptitle("Test error against rounds (stumps)", fontsize=11)
-    figure.savefig(results() / "stagewise_rounds.png", dpi=110)
-    plt.close(figure)
+    save_picture(figure, "stagewise_rounds")
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import is_quick, load, parser, results, save, show, there
+from benchmarks.common import is_quick, load, parser, save, save_picture, show, there
 from minrisk import StagewiseMCBoostClassifier
 
 DIGITS = (3, 6, 9)
@@ -80,7 +80,7 @@ def draw(curves: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     for axis in axes[:, 0]:
         axis.set_ylabel("coefficient")
     figure.suptitle("Eight stumps on USPS: steps of 0.01 (lines), l1-constrained solution (dots)", fontsize=11)
-    figure.savefig(results() / "stagewise_paths.png", dpi=110)
+    save_picture(figure, "stagewise_paths")
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from benchmarks.common import is_quick, load, parser, results, save, show
+from benchmarks.common import is_quick, load, parser, save, save_picture, show
 from benchmarks.replicate.stagewise import QUICK_CLASSES, TimedMultiBoost, TimedStagewise, Trial, chosen, made, split
 from minrisk import StagewiseMCBoostClassifier
 
@@ -153,8 +153,7 @@ def draw(rows: list[dict[str, Any]]) -> None:
         axis.grid(alpha=0.3)
     axes[0, 0].set_ylabel("seconds in the steps")
     axes[0, 0].legend(frameon=False)
-    figure.savefig(results() / "stagewise_figure_2.png", dpi=110)
-    plt.close(figure)
+    save_picture(figure, "stagewise_figure_2")
 
 
 def growth() -> list[dict[str, Any]]:

@@ -107,7 +107,8 @@ def quick(tmp_path, monkeypatch, capfd):
         monkeypatch.setattr(sys, "argv", [module, "--quick", *options])
         with threadpool_limits(1, user_api="openmp"):
             runpy.run_module(module, run_name="__main__", alter_sys=True)
-        return "".join(capfd.readouterr()), {path.name: lines(path) for path in folder.rglob("*.csv")}, len(fits)
+        written = {path.name: lines(path) for path in folder.rglob("*.csv") if path.name != common.RUNS}
+        return "".join(capfd.readouterr()), written, len(fits)
 
     for name in [name for name in sys.modules if name.startswith("benchmarks.") and name != "benchmarks.common"]:
         monkeypatch.delitem(sys.modules, name)  # what it keeps in memory
@@ -228,6 +229,52 @@ def test_few_rows_are_of_every_group():
     assert np.all(np.diff(rows) > 0)
     np.testing.assert_array_equal(np.bincount(groups[rows]), [0, 4, 20, 20])
     assert len(common.few_rows(np.arange(500) % 100, 60)) == 100 * 5  # no fewer of a group than help
+
+
+# -- results -----------------------------------------------------------------------------------------------------------
+def test_settings_stand_once_beside_the_lines(tmp_path, monkeypatch):
+    monkeypatch.setenv(common.QUICK, str(tmp_path))
+    common.keep("some", {"a": 1 / 3, "b": "x"})
+    common.keep("some", {"a": 2}, {"a": 3}, columns=["a", "b"])
+    now = common.settings()
+    found = common.kept("some")
+    assert found == [{"a": "0.333333", "b": "x"} | now, {"a": "2", "b": ""} | now, {"a": "3", "b": ""} | now]
+    assert len((tmp_path / common.RUNS).read_text().splitlines()) == 2  # a header and one run
+    common.save("some", [found[0] | {"commit": "earlier"}, {"a": 4, "b": ""}])  # what is known of a line stays
+    assert [line["commit"] for line in common.kept("some")] == ["earlier", now["commit"]]
+    assert len(common.runs(tmp_path)) == 2
+    with pytest.raises(ValueError, match="not in fieldnames"):
+        common.keep("some", {"c": 5}, columns=["a", "b"])
+
+
+@pytest.mark.parametrize("cut", [1, 6, 8])
+def test_a_line_that_was_cut_short_is_left_out(tmp_path, monkeypatch, cut):
+    monkeypatch.setenv(common.QUICK, str(tmp_path))
+    path = common.keep("some", {"a": 1}, {"a": 22})
+    path.write_text(path.read_text()[: -1 - cut])  # within the key of its run, or before
+    assert [line["a"] for line in common.kept("some")] == ["1"]
+    common.keep("some", {"a": 3})
+    assert [line["a"] for line in common.kept("some")] == ["1", "3"]
+
+
+def test_the_run_of_each_line_is_known():
+    for path in common.RESULTS.rglob("*.csv"):
+        if named := {dict(line).get("run") for line in lines(path)} - {None}:
+            assert named <= set(common.runs(path.parent)), path
+
+
+def test_costs_of_a_fit_stand_side_by_side(tmp_path, monkeypatch):
+    from benchmarks.compare.run import by_fit, columns, rows_of
+
+    monkeypatch.setenv(common.QUICK, str(tmp_path))
+    facts = dict.fromkeys(("set", "split", "rule", "logloss", "ece", "fit_s", "n_train", "version"), "x")
+    rows = [{**facts, "rule": rule, "cost": cost, "risk": 0, "error": 1} for rule in "ab" for cost in ("0/1", "normal")]
+    common.keep("compare/of.default", *by_fit(rows), columns=columns("default"))
+    assert len(common.kept("compare/of.default")) == 2
+    found = rows_of("of", "default")
+    assert [{name: row[name] for name in rows[0]} for row in found] == [
+        {name: str(value) for name, value in row.items()} for row in rows
+    ]
 
 
 # -- boosters that the papers compare with -----------------------------------------------------------------------------
