@@ -21,6 +21,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from PIL import Image
 
 ROOT = Path(__file__).resolve().parent.parent
 SPACE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
@@ -140,7 +141,9 @@ def draw(files: dict[str, str], title: str, out: str) -> None:
     ax.set_title(f"{told} on {len(levels)} floors, {number} arrows", fontsize=9)
     ax.autoscale_view()
     ax.set_axis_off()
-    fig.savefig(out, dpi=110, bbox_inches="tight")
+    drawn = io.BytesIO()
+    fig.savefig(drawn, dpi=100, bbox_inches="tight")
+    Image.open(drawn).convert("RGB").quantize(64).save(out, optimize=True)
 
 
 def main() -> None:

@@ -230,3 +230,21 @@ def test_estimators_document_what_a_fit_leaves(name):
 def test_words_of_the_house_list_do_not_occur(name):
     text = inspect.getdoc(METHODS.get(name, DOCUMENTED.get(name)))
     assert HOUSE.search(text) is None, HOUSE.search(text)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "docs/more/developers/design.md",
+        "docs/more/developers/adding_an_algorithm.md",
+        "docs/more/developers/model_files.md",
+        "docs/more/trust.md",
+        "CONTRIBUTING.md",
+    ],
+)
+def test_files_that_pages_name_are_there(page):
+    root = Path(__file__).parents[2]
+    named = re.findall(r"`((?:\w+/)+\w+\.py)`", (root / page).read_text(encoding="utf-8"))
+    assert [
+        name for name in named if not any((root / base / name).is_file() for base in ("", "minrisk", "tests"))
+    ] == []
