@@ -214,7 +214,7 @@ def _sparse() -> None:
     from minrisk.algorithms.multiboost import MultiBoostClassifier
     from minrisk.algorithms.rebel import REBELClassifier
     from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
-    from minrisk.data.sparse_rows import DENSE_VALUES
+    from minrisk.data.sparse import DENSE_VALUES
 
     rng = np.random.default_rng(0)
     for n in (60, EXACT_ROWS + 1):

@@ -40,7 +40,7 @@ from minrisk.costs.reading import (
 )
 from minrisk.costs.units import scaled, unscaled
 from minrisk.costs.weights import as_weights
-from minrisk.data.label_cells import check_labels
+from minrisk.data.labels import check_labels
 
 SAME_MEAN = 1e-14  # of a mean cost: two that differ by a smaller share are the same, to rounding
 IN_LABELS = "add them to labels"

@@ -46,7 +46,7 @@ from minrisk.algorithms.base import TrainingData
 from minrisk.algorithms.parameters import StepParameters, algorithm, parameter
 from minrisk.algorithms.rebel import CoupledClassifier
 from minrisk.data.row_blocks import RowBlocks
-from minrisk.data.sparse_rows import SparseRows, stay_sparse
+from minrisk.data.sparse import SparseRows, stay_sparse
 from minrisk.estimator.parameters import Choice, Flag, Number, TargetLoss, loss_to_reach
 
 if TYPE_CHECKING:
@@ -196,8 +196,7 @@ class LocalizedSimilaritiesClassifier(CoupledClassifier, StepParameters):
         return Binner((np.empty(0),) * X.shape[1])  # distances have no use for bins
 
     def _row_options(self, X: np.ndarray, training: IntArray | None, costs: RowCosts) -> dict[str, Any]:
-        from minrisk.data.distances import Units
-        from minrisk.data.sparse_points import stored_units
+        from minrisk.data.distances import Units, stored_units
         from minrisk.model.similarities import PackedSimilarities
 
         packed: Any = self.model_.packed if self.warm_start and hasattr(self, "model_") else None

@@ -34,7 +34,7 @@ from minrisk._utils import warn_caller
 from minrisk.boosting.loop import Progress
 from minrisk.boosting.monitors import Monitor, RiskHistory, RoundInfo, Stages
 from minrisk.data.row_blocks import RowBlocks
-from minrisk.data.sparse_rows import SparseRows
+from minrisk.data.sparse import SparseRows
 from minrisk.model.similarities import PackedSimilarities, Similarity, pack_similarities
 from minrisk.model.trees import Tree
 from minrisk.rows.rows import Rows

@@ -18,7 +18,7 @@ from minrisk._utils.text import short
 from minrisk.cli.common import quoted
 from minrisk.cli.streams import note
 from minrisk.costs.files import cost_cells
-from minrisk.data.delimiters import separated_by
+from minrisk.data.marks import separated_by
 from minrisk.tables.columns import matched, written
 from minrisk.tables.source import read_bytes, shown
 from minrisk.tables.text import Dialect, Text, TextError, read_text

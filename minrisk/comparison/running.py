@@ -253,7 +253,7 @@ def _data_set(name: str, X: Any, y: Any, cost: Any) -> ComparedData:
     from scipy.sparse import issparse
 
     from minrisk.costs.reading import as_cost, costs_per_row, is_uniform, stated_cost
-    from minrisk.data.sparse_structure import sound_rows
+    from minrisk.data.sparse import sound_rows
     from minrisk.metrics import best_constant_cost
 
     X = np.asarray(X) if isinstance(X, list | tuple) else X
@@ -275,7 +275,7 @@ def _data_set(name: str, X: Any, y: Any, cost: Any) -> ComparedData:
 
 def _labels(y: Any, name: str, n: int) -> Labels:
     """Return the labels of a data set, (n,): of two classes at least."""
-    from minrisk.data.label_cells import check_labels
+    from minrisk.data.labels import check_labels
 
     labels = np.asarray(check_labels(y))
     if labels.ndim != 1 or len(labels) != n:

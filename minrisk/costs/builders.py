@@ -13,7 +13,7 @@ from minrisk._typing import FloatArray, Int32Array
 from minrisk.costs.labels import Labels, as_labels, listed, match_decisions, match_labels, refer_labels, unmatched
 from minrisk.costs.matrix import CostMatrix, is_series
 from minrisk.costs.units import scaled
-from minrisk.data.label_cells import check_labels
+from minrisk.data.labels import check_labels
 
 Path = tuple[int, ...]  # the numbers of the nodes from the root of a taxonomy down to a node; the root has none
 _Leaf = tuple[Any, Path]

@@ -19,8 +19,16 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk._utils.text import short
-from minrisk.data.delimiters import DELIMITERS, SAID, detected_delimiter
-from minrisk.data.marks import COMMA_GROUPS, COMMA_NUMBER, GROUPED, POINT_GROUPS, POINTED
+from minrisk.data.marks import (
+    COMMA_GROUPS,
+    COMMA_NUMBER,
+    DELIMITERS,
+    GROUPED,
+    POINT_GROUPS,
+    POINTED,
+    SAID,
+    detected_delimiter,
+)
 
 __all__ = ["CostCells", "cost_cells", "read_file"]
 

@@ -27,7 +27,7 @@ from minrisk.costs.labels import (
     unmatched,
 )
 from minrisk.costs.units import avoidable
-from minrisk.data.delimiters import separated_by
+from minrisk.data.marks import separated_by
 
 _SHOWN_ROWS = 10  # rows and columns of a repr before "..."
 _TRUE_CLASSES = "the true classes (rows) of cost"

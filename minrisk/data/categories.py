@@ -31,7 +31,6 @@ from minrisk._typing import FloatArray, IntArray, Keys, Labels
 from minrisk._utils import cached_property
 from minrisk._utils.text import short
 from minrisk.data.binning import EXACT_BITS
-from minrisk.data.coded_rows import AddedColumns, CodedRows, rows_of_table
 from minrisk.data.frames import (
     CATEGORICAL,
     DAY_ROLES,
@@ -46,10 +45,10 @@ from minrisk.data.frames import (
     plain,
     role_of,
 )
-from minrisk.data.kept import KEPT_NUMBERS, is_kept, shown
-from minrisk.data.label_cells import is_label
+from minrisk.data.labels import KEPT_NUMBERS, is_kept, is_label, shown
+from minrisk.data.row_blocks import AddedColumns, CodedRows, rows_of_table
 from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, row_keys
-from minrisk.data.sparse_rows import DENSE_VALUES
+from minrisk.data.sparse import DENSE_VALUES
 
 FROM_DTYPE = "from_dtype"  # of `categorical_features`: none but those that types of columns tell
 FEW_VALUES = 10  # of which each has a column

@@ -28,7 +28,7 @@ import numpy as np
 from minrisk._typing import FloatArray, IntArray, Keys
 from minrisk.data.row_blocks import blocks_of
 from minrisk.data.row_keys import in_unit, mixed, numbered_keys, odd_numbers, summed_keys
-from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
+from minrisk.data.sparse import DENSE_VALUES, SparseRows
 
 TOLD_BY = 20_000  # rows that tell copies from coincidences, of more
 COLUMN_BLOCKS, TURNS = 8, 4  # of columns, and ways to make blocks of them

@@ -8,7 +8,7 @@ import numpy as np
 
 from minrisk._typing import Codes, FloatArray, IntArray, Keys
 from minrisk._utils.text import short
-from minrisk.data.label_cells import check_labels
+from minrisk.data.labels import check_labels
 
 PLACED_GROUPS = 20_000  # each is put where it is missing most, in half a second; smaller ones go anywhere
 NEARLY = 1e-4  # sizes of groups that differ by a smaller share are equal, and their keys decide

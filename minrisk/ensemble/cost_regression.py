@@ -27,7 +27,7 @@ from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._workers import Workers
 from minrisk.boosting.checkpoint import Run
 from minrisk.boosting.loop import Progress
-from minrisk.data.sparse_rows import SparseRows
+from minrisk.data.sparse import SparseRows
 from minrisk.ensemble import defaults
 from minrisk.ensemble.defaults import Settings, checkpoints
 from minrisk.ensemble.driver import Driver, Pace

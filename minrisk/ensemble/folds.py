@@ -18,7 +18,7 @@ from minrisk.data.copies import content_keys, keys_of_copies, merged, near_copie
 from minrisk.data.groups import placed_groups
 from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, waiting_times
-from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
+from minrisk.data.sparse import DENSE_VALUES, SparseRows
 from minrisk.ensemble import defaults
 
 MANY_ROWS = 20_000  # whose folds are drawn by their numbers: those of fewer spread the classes evenly

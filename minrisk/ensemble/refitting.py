@@ -27,7 +27,7 @@ from minrisk.costs.labels import listed
 from minrisk.costs.reading import costs_per_row
 from minrisk.costs.weights import check_weights
 from minrisk.data.chunks import Chunks
-from minrisk.data.label_cells import check_labels
+from minrisk.data.labels import check_labels
 from minrisk.data.row_keys import numbered_keys
 from minrisk.ensemble import defaults
 from minrisk.ensemble.calibration import LARGEST_WEIGHT, ROUNDED_TO

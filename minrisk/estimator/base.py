@@ -27,7 +27,7 @@ from minrisk.costs.weights import check_weights, stated_factors
 from minrisk.data.categories import Categories
 from minrisk.data.chunks import Chunks, CodedLabels
 from minrisk.data.groups import group_codes
-from minrisk.data.kept import check_kept
+from minrisk.data.labels import check_kept
 from minrisk.data.partitioned import is_partitioned
 from minrisk.estimator.callbacks import CallbackSupport, callbacks_of, has_callbacks
 from minrisk.estimator.eval_sets import check_eval_set, checked_pair, eval_pairs

@@ -19,7 +19,7 @@ from minrisk.costs.reading import CostsPerRow, check_sample_order
 from minrisk.costs.weights import check_weight_count, check_weights
 from minrisk.data.chunks import gathered_labels
 from minrisk.data.column_report import rounded_columns
-from minrisk.data.label_cells import check_labels
+from minrisk.data.labels import check_labels
 from minrisk.estimator.inputs import Inputs, tell_rounded
 from minrisk.rows.placed import Part, PlacedRows, Seal, check_same
 from minrisk.rows.remote import Driver

@@ -12,12 +12,11 @@ from sklearn.utils.validation import check_consistent_length
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk.costs.labels import listed
 from minrisk.data.chunks import Chunks
-from minrisk.data.coded_rows import CodedRows
 from minrisk.data.frames import NUMBERS
-from minrisk.data.label_cells import check_labels
+from minrisk.data.labels import check_labels
 from minrisk.data.partitioned import is_partitioned
-from minrisk.data.row_blocks import RowBlocks
-from minrisk.data.sparse_rows import SparseRows
+from minrisk.data.row_blocks import CodedRows, RowBlocks
+from minrisk.data.sparse import SparseRows
 
 if TYPE_CHECKING:
     from minrisk.estimator.inputs import Inputs

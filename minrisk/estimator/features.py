@@ -13,8 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from minrisk._utils.text import short
 from minrisk.data.frames import COUNTED, MEASURED, Column, Frame
-from minrisk.data.sparse_rows import SparseRows
-from minrisk.data.sparse_structure import sound_rows
+from minrisk.data.sparse import SparseRows, sound_rows
 
 
 def check_table(X: Any) -> None:

@@ -40,11 +40,10 @@ from minrisk.data.column_report import (
 from minrisk.data.copies import keys_of_copies, merged
 from minrisk.data.frames import Frame, cells_of_row, one_row_table
 from minrisk.data.groups import check_group_rows
-from minrisk.data.kept import MOST_FEATURES, check_name
-from minrisk.data.label_cells import check_labels
+from minrisk.data.labels import MOST_FEATURES, check_labels, check_name
 from minrisk.data.partitioned import is_partitioned
 from minrisk.data.row_blocks import RowBlocks
-from minrisk.data.sparse_rows import SparseRows
+from minrisk.data.sparse import SparseRows
 from minrisk.estimator.features import check_frame, check_numbers, check_table
 from minrisk.estimator.parameters import (
     CategoricalFeatures,

@@ -21,7 +21,7 @@ from minrisk.data.categories import FEW_VALUES, Category
 from minrisk.data.chunks import Chunks
 from minrisk.data.frames import DATE, DAY, EPOCH, NUMBER, TIME, Column, Frame, cells_of_row, is_missing
 from minrisk.data.partitioned import is_partitioned
-from minrisk.data.sparse_structure import sound_rows
+from minrisk.data.sparse import sound_rows
 from minrisk.estimator.fitted import kind_text, names_of_columns
 from minrisk.estimator.inputs import is_row_mapping
 

@@ -12,7 +12,7 @@ from minrisk._kernels._dtypes import FAR
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk._workers import Workers
-from minrisk.data.sparse_rows import block_height
+from minrisk.data.sparse import block_height
 from minrisk.estimator import BoostedClassifier
 from minrisk.estimator.fitted import check_fitted
 from minrisk.inspection.columns import rows_here

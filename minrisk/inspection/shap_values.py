@@ -19,7 +19,7 @@ from minrisk._utils.packages import library
 from minrisk._workers import Workers, one_blas_thread
 from minrisk.costs.labels import as_labels, listed, match_labels
 from minrisk.data.frames import Frame
-from minrisk.data.label_cells import check_labels
+from minrisk.data.labels import check_labels
 from minrisk.estimator import BoostedClassifier
 from minrisk.estimator.decisions import decision_costs
 from minrisk.estimator.fitted import names_of_columns

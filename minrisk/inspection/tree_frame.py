@@ -11,7 +11,7 @@ from minrisk._typing import IntArray
 from minrisk._utils.packages import pandas
 from minrisk._workers import Workers
 from minrisk.costs.labels import label_text
-from minrisk.data.sparse_rows import block_height
+from minrisk.data.sparse import block_height
 from minrisk.estimator.fitted import check_fitted
 from minrisk.inspection.columns import codes_of_rows, names_of_features, rows_here
 from minrisk.inspection.shap_scores import TreeNodes

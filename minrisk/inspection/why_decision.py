@@ -13,8 +13,8 @@ from minrisk._typing import FloatArray
 from minrisk._utils.packages import pandas
 from minrisk._utils.text import printable, short
 from minrisk.costs.labels import label_text
-from minrisk.data.label_cells import check_labels
-from minrisk.data.sparse_rows import block_height
+from minrisk.data.labels import check_labels
+from minrisk.data.sparse import block_height
 from minrisk.estimator.fitted import check_fitted, kind_text
 from minrisk.estimator.parameters import Number, check_parameters
 from minrisk.inspection.changes import BY_COST, Answers, Change, Decider, changes_of

@@ -22,7 +22,7 @@ from minrisk.costs.labels import as_labels, label_array, match_labels, named_bes
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.data.categories import FEW_VALUES, MOST_SHARES
 from minrisk.data.frames import DAY_ROLES, of_cells
-from minrisk.data.kept import MOST_BITS, MOST_FEATURES, MOST_LETTERS, is_kept, name_in
+from minrisk.data.labels import MOST_BITS, MOST_FEATURES, MOST_LETTERS, is_kept, name_in
 from minrisk.estimator.parameters import LARGEST_SEED, Choice, Number, Rule
 from minrisk.io.arrays import Allowance
 from minrisk.losses import COST_TRAINED, POSTERIOR

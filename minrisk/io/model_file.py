@@ -28,7 +28,7 @@ import numpy as np
 import minrisk
 from minrisk.costs.labels import plain_array
 from minrisk.data.categories import Categories, Category
-from minrisk.data.kept import name_out
+from minrisk.data.labels import name_out
 from minrisk.estimator import BoostedClassifier
 from minrisk.estimator.inputs import one_fit
 from minrisk.estimator.parameters import check_parameters

@@ -10,7 +10,7 @@ import numpy as np
 from minrisk._kernels._dtypes import FAR
 from minrisk._typing import FloatArray
 from minrisk.data.categories import Categories, Category, DayColumn
-from minrisk.data.kept import name_in
+from minrisk.data.labels import name_in
 from minrisk.ensemble.cost_regression import CostRegression
 from minrisk.io.header import METHODS, SAID_OF_DATA, restore_labels
 from minrisk.io.packed_trees import read_trees

@@ -12,7 +12,7 @@ from minrisk._memory import empty, points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils import cached_property
 from minrisk._workers import Workers
-from minrisk.data.sparse_rows import SparseRows
+from minrisk.data.sparse import SparseRows
 
 BLOCK_VALUES = 1 << 17  # values of X that are converted at a time: their float64 copy stays within the cache
 

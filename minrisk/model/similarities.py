@@ -12,9 +12,8 @@ import numpy as np
 from minrisk._kernels.similarity import add_similarities
 from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
-from minrisk.data.distances import Units
-from minrisk.data.sparse_points import points_of
-from minrisk.data.sparse_rows import SparseRows
+from minrisk.data.distances import Units, points_of
+from minrisk.data.sparse import SparseRows
 from minrisk.model.trees import Tree
 
 BLOCK_BYTES = 16 << 20  # of distances at a time

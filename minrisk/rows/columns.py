@@ -23,7 +23,7 @@ from minrisk._memory import empty, read_only, zeros
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._utils import cached_property
 from minrisk._workers import Workers
-from minrisk.data.stored import SparseBins
+from minrisk.data.binning import SparseBins
 from minrisk.model.codes import Decoder
 from minrisk.rows.base import LIMITS, Limits
 from minrisk.rows.costs import RowCosts

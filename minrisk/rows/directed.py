@@ -44,7 +44,7 @@ from minrisk._memory import empty, points, read_only, zeros
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk._utils import cached_property
 from minrisk._workers import Workers
-from minrisk.data.sparse_rows import SparseRows, stay_sparse
+from minrisk.data.sparse import SparseRows, stay_sparse
 from minrisk.model.codes import Codebook
 from minrisk.rows.base import (
     CHAIN_ROWS,

@@ -17,11 +17,10 @@ from minrisk._kernels._dtypes import PRODUCT_BITS, TIE
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk._utils import cached_property
 from minrisk._workers import Workers, one_blas_thread
-from minrisk.data.distances import Points, Units
+from minrisk.data.binning import SparseBins
+from minrisk.data.distances import Points, SparsePoints, Units, points_of
 from minrisk.data.row_keys import odd_numbers, row_keys
-from minrisk.data.sparse_points import SparsePoints, points_of
-from minrisk.data.sparse_rows import SparseRows
-from minrisk.data.stored import SparseBins
+from minrisk.data.sparse import SparseRows
 from minrisk.rows.base import SIMILAR_ROWS, Opposite
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import divide, fixed_factor

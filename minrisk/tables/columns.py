@@ -17,7 +17,7 @@ import numpy as np
 from minrisk._utils.text import short
 from minrisk.costs.labels import match_truth, written_truths
 from minrisk.data.frames import EXACT_BELOW, of_cells
-from minrisk.data.label_cells import check_labels
+from minrisk.data.labels import check_labels
 from minrisk.data.marks import COMMA_NUMBER
 from minrisk.tables.source import TableError, shown
 

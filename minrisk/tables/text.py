@@ -17,8 +17,16 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from minrisk.data.delimiters import SAID, detected_delimiter, separated_by
-from minrisk.data.marks import COMMA_GROUPS, COMMA_NUMBER, GROUPED, POINT_GROUPS, POINTED
+from minrisk.data.marks import (
+    COMMA_GROUPS,
+    COMMA_NUMBER,
+    GROUPED,
+    POINT_GROUPS,
+    POINTED,
+    SAID,
+    detected_delimiter,
+    separated_by,
+)
 from minrisk.tables.source import READ_BYTES, TEXT_TIMES, check_room
 
 if TYPE_CHECKING:

@@ -185,7 +185,7 @@ def test_rows_that_are_made_when_they_are_read_give_the_same_model(name, tmp_pat
     weight = np.arange(300) % 4
     save(clone(MODELS[name]).fit(X, y, sample_weight=weight), tmp_path / "m")
     monkeypatch.setattr("minrisk.data.categories.DENSE_VALUES", 0)
-    monkeypatch.setattr("minrisk.data.coded_rows.MADE_VALUES", 1000)
+    monkeypatch.setattr("minrisk.data.row_blocks.MADE_VALUES", 1000)
     save(clone(MODELS[name]).fit(X, y, sample_weight=weight), tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold, PredefinedSplit
 from minrisk import Chunks, DataWarning, MinRiskClassifier
 from minrisk.data.copies import are_copies, content_keys, merged, near_copies, told_by
 from minrisk.data.row_keys import odd_numbers
-from minrisk.data.sparse_rows import SparseRows
+from minrisk.data.sparse import SparseRows
 from minrisk.ensemble import table
 from minrisk.ensemble.folds import merged_copies, rows_together
 from tests.helpers.common import few_are_many

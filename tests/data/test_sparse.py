@@ -23,12 +23,10 @@ from minrisk import (
 )
 from minrisk._workers import Workers
 from minrisk.data import sparse_rows
-from minrisk.data.binning import fit_binner
-from minrisk.data.distances import Points, Units
+from minrisk.data.binning import SparseBins, fit_binner
+from minrisk.data.distances import Points, SparsePoints, Units, stored_units
 from minrisk.data.row_keys import odd_numbers, summed_keys
-from minrisk.data.sparse_points import SparsePoints, stored_units
-from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
-from minrisk.data.stored import SparseBins
+from minrisk.data.sparse import DENSE_VALUES, SparseRows
 from minrisk.inspection import explain
 from minrisk.rows.base import LIMITS
 from minrisk.rows.directed import CenteredFeatures, StoredFeatures

@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine, make_classificat
 import minrisk
 from minrisk._workers import Workers
 from minrisk.algorithms import ALGORITHMS
-from minrisk.data.sparse_rows import DENSE_VALUES, SparseRows
+from minrisk.data.sparse import DENSE_VALUES, SparseRows
 from minrisk.ensemble import training
 from minrisk.ensemble.smooth import Smooth
 from minrisk.ensemble.trees import Random
