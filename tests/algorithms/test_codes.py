@@ -25,7 +25,7 @@ from minrisk.losses.codes import code_loss
 from minrisk.model.codes import Decoder, dense, exhaustive, nearest_distance, one_vs_all
 from minrisk.rows.costs import RowCosts
 from tests.helpers import naive_baselines, naive_codes
-from tests.helpers.common import slow_after
+from tests.helpers.common import crossed, slow_after
 
 COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 ZERO_ONE = 1 - np.eye(3)
@@ -321,9 +321,9 @@ def test_the_loss_of_bits_has_the_slopes_that_differences_have():
 
 
 # -- AdaBoost.SIP ------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("seed", slow_after(1, range(2)))
-@pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
-@pytest.mark.parametrize("smoothing", [1e-3, 0.0])
+@pytest.mark.parametrize(
+    ("cost", "smoothing", "seed"), crossed([np.c_[COST, [1, 1, 2]], ZERO_ONE, COST], [1e-3, 0.0], range(2))
+)
 def test_adaboost_sip_equals_its_twin(cost, seed, smoothing):
     """The pair of stump and partition of the steepest slope, its step, and the losses."""
     X, y, w = problem(seed)

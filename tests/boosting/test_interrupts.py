@@ -481,6 +481,7 @@ def test_the_command_writes_it_beside_the_model(method, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_command_has_nothing_to_write_before_the_first_rounds(tmp_path):
     write_table(tmp_path)
     code, said = stopped_command(tmp_path, tmp_path / "m.minrisk", rounds=(3,))

@@ -350,11 +350,13 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    ("how", "n_jobs"), slow_after(2, [("SIGKILL", 2), ("SIGINT", 1), ("SIGKILL", 1), ("SIGINT", 2)])
+    ("how", "n_jobs"), slow_after(1, [("SIGKILL", 2), ("SIGINT", 1), ("SIGKILL", 1), ("SIGINT", 2)])
 )
 def test_a_process_that_is_killed_loses_nothing_finished(tmp_path, how, n_jobs):
     log, folder = tmp_path / "log", tmp_path / "kept"
-    code = SCRIPT.format(tests=str(Path(__file__).parent), root=str(ROOT), log=str(log), folder=str(folder), n_jobs=n_jobs)
+    code = SCRIPT.format(
+        tests=str(Path(__file__).parent), root=str(ROOT), log=str(log), folder=str(folder), n_jobs=n_jobs
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )

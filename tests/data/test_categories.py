@@ -386,7 +386,7 @@ def test_the_order_in_which_categories_are_listed_makes_no_difference(name, tmp_
     X, y = birds()
     model = clone(MODELS[name]).fit(X, y)
     save(model, tmp_path / "m")
-    for order in range(1, 4):
+    for order in range(1, 3):
         again = clone(MODELS[name]).fit(relisted(X, order), y)
         np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
         np.testing.assert_array_equal(model.decision_function(relisted(X, order)), model.decision_function(X))
@@ -416,7 +416,7 @@ def test_other_names_of_the_values_make_no_difference(name):
     model = clone(MODELS[name]).fit(X, y)
     X = X.assign(ringed=X["ringed"].map({True: "yes", False: "no"}).astype("category"))
     before = clone(MODELS[name]).fit(X, y)
-    for seed in range(3):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         again = X.copy()
         for column in ("habitat", "ringed", "place"):

@@ -34,6 +34,7 @@ from minrisk.rows.exchange import everything
 from minrisk.rows.limits import LIMITS
 from minrisk.rows.local.centred import CenteredFeatures
 from minrisk.rows.local.stored_lines import StoredFeatures
+from tests.helpers.common import crossed
 from tests.helpers.pieces import in_pieces
 
 COST = CostMatrix([[0, 1, 4], [2, 0, 1], [9, 3, 0]])
@@ -106,8 +107,9 @@ def small(cls, **options):
 
 
 # -- the same bytes as a dense array -----------------------------------------------------------------------------------
-@pytest.mark.parametrize("cls", minrisk.ALGORITHMS)
-@pytest.mark.parametrize("way", ["plain", "costs", "costs of each row", "weights"])
+@pytest.mark.parametrize(
+    ("cls", "way"), crossed(minrisk.ALGORITHMS, ["costs of each row", "plain", "costs", "weights"])
+)
 def test_models_and_predictions_are_those_of_the_dense_array(cls, way, tmp_path):
     seed = minrisk.ALGORITHMS.index(cls)
     X = table(150, 12, 0.3, np.float64, seed, missing=0.02)
@@ -126,9 +128,9 @@ def test_models_and_predictions_are_those_of_the_dense_array(cls, way, tmp_path)
     assert_same_fits(lambda: small(cls), X, sparse, y, tmp_path, **options)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.__name__)
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize("density", [0.02, 0.9])
+@pytest.mark.parametrize(
+    ("dtype", "kind", "density"), crossed(DTYPES, KINDS, [0.02, 0.9]), ids=lambda each: getattr(each, "__name__", None)
+)
 def test_any_dtype_kind_and_density(dtype, kind, density, tmp_path):
     X = table(200, 20, density, dtype, 3)
     y = labels(X, 3)
@@ -136,8 +138,9 @@ def test_any_dtype_kind_and_density(dtype, kind, density, tmp_path):
         assert_same_fits(lambda cls=cls: small(cls, n_estimators=3), X, stored(X, kind, 4), y, tmp_path)
 
 
-@pytest.mark.parametrize("cls", [MinRiskClassifier, REBELClassifier, GentleBoostClassifier])
-@pytest.mark.parametrize("n", [900, LIMITS.large_leaf + 5000])
+@pytest.mark.parametrize(
+    ("cls", "n"), crossed([REBELClassifier, MinRiskClassifier, GentleBoostClassifier], [900, LIMITS.large_leaf + 5000])
+)
 def test_drawn_rows_features_threads_and_early_stopping(cls, n, tmp_path):
     X = table(n, 15, 0.2, np.float32, 5, missing=0.01)
     y, sparse = labels(X, 5), stored(X, sp.csr_array, 5)

@@ -28,6 +28,7 @@ from minrisk.inspection.report_rows import JudgedRows, MeanValue
 from minrisk.inspection.report_sections import _with_error
 from minrisk.metrics import best_constant_cost, cost_confusion_matrix, expected_cost
 from tests.helpers.command_line import invoke, refused, run
+from tests.helpers.common import slow_after
 
 ODD = np.array(["<script>alert(1)</script>", "$\\foo$ & co", "größe \x1b[2J"])
 COST = CostMatrix([[0, 1, 5], [2, 0, 1], [9, 4, 0]], classes=ODD)
@@ -271,7 +272,9 @@ def test_costs_by_row(wine):
         report(model, X, y)
 
 
-@pytest.mark.parametrize(("n_classes", "n_columns", "n_rows"), [(2, 1, 60), (30, 40, 3000), (3, 800, 200)])
+@pytest.mark.parametrize(
+    ("n_classes", "n_columns", "n_rows"), slow_after(1, [(2, 1, 60), (30, 40, 3000), (3, 800, 200)])
+)
 def test_sizes(n_classes, n_columns, n_rows):
     rng = np.random.default_rng(0)
     if n_columns == 1:

@@ -82,7 +82,7 @@ def test_round_trip(iris, tmp_path, kind, D):
     assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
 
 
-@pytest.mark.parametrize("seed", slow_after(20, range(80)))
+@pytest.mark.parametrize("seed", slow_after(8, range(80)))
 @pytest.mark.parametrize("kind", minrisk.ALGORITHMS)
 def test_whatever_is_fitted_can_be_read_again(kind, seed, tmp_path):
     """Small problems of all kinds: their trees are of many shapes."""

@@ -97,6 +97,7 @@ def installed(tmp_path):
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes")
 
 
+@pytest.mark.slow
 def test_folders_are_tried_in_their_order(installed):
     given = installed.folder / "given"
     n, folder, said = installed.call(NUMBA_CACHE_DIR=str(given))
@@ -237,6 +238,7 @@ def test_damaged_files_are_not_read(tmp_path, name, how):
         assert files.load(KEY) == DATA
 
 
+@pytest.mark.slow
 def test_machine_code_of_another_kernel_or_version_is_not_run(installed):
     beside = installed.folder / "minrisk" / "_kernels" / "__pycache__"
     assert installed.call()[0] == 1
@@ -282,7 +284,9 @@ VANISHED = CALL.replace(
 
 
 @needs_posix
-@pytest.mark.parametrize(("code", "reason"), [(FULL + CALL, "File too large"), (VANISHED, "No such file or directory")])
+@pytest.mark.parametrize(
+    ("code", "reason"), slow_after(1, [(FULL + CALL, "File too large"), (VANISHED, "No such file or directory")])
+)
 def test_kernels_that_cannot_be_kept_are_compiled_in_every_process(installed, code, reason):
     for _ in range(2):
         n, folder, said = installed.call(code, NUMBA_CACHE_DIR=str(installed.folder / "given"))
