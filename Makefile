@@ -40,7 +40,7 @@ wheel: $(VENV)/release.stamp  ## dist/: built, checked, and tried in an environm
 
 $(VENV)/%.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -e '.[$*]'  # Python compiles what is used
 	touch $@
 
 clean:

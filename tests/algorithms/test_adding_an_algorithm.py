@@ -150,14 +150,13 @@ def test_a_constant_added_to_the_costs_of_a_row_changes_no_decision():
 
 
 # -- scikit-learn ------------------------------------------------------------------------------------------------------
-@parametrize_with_checks([GuessAverseTreesClassifier(n_estimators=10)])
+@parametrize_with_checks(
+    [
+        GuessAverseTreesClassifier(n_estimators=10),
+        GuessAverseTreesClassifier(n_estimators=5, max_features=0.5, n_jobs=2),
+    ]
+)
 def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.slow
-@parametrize_with_checks([GuessAverseTreesClassifier(n_estimators=5, max_features=0.5, n_jobs=2)])
-def test_scikit_learn_checks_of_other_parameters(estimator, check):
     check(estimator)
 
 

@@ -25,7 +25,7 @@ from minrisk.losses.codes import code_loss
 from minrisk.model.codes import Decoder, dense, exhaustive, nearest_distance, one_vs_all
 from minrisk.rows.costs import RowCosts
 from tests.helpers import naive_baselines, naive_codes
-from tests.helpers.common import crossed, slow_after
+from tests.helpers.common import slow_after
 
 COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 ZERO_ONE = 1 - np.eye(3)
@@ -322,7 +322,18 @@ def test_the_loss_of_bits_has_the_slopes_that_differences_have():
 
 # -- AdaBoost.SIP ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    ("cost", "smoothing", "seed"), crossed([np.c_[COST, [1, 1, 2]], ZERO_ONE, COST], [1e-3, 0.0], range(2))
+    ("cost", "smoothing", "seed"),
+    slow_after(
+        2,
+        [
+            (np.c_[COST, [1, 1, 2]], 1e-3, 0),
+            (ZERO_ONE, 0.0, 0),
+            (COST, 1e-3, 0),
+            (COST, 0.0, 1),
+            (ZERO_ONE, 1e-3, 1),
+            (np.c_[COST, [1, 1, 2]], 0.0, 1),
+        ],
+    ),
 )
 def test_adaboost_sip_equals_its_twin(cost, seed, smoothing):
     """The pair of stump and partition of the steepest slope, its step, and the losses."""

@@ -494,6 +494,7 @@ def test_the_command_does_not_wait_twice(tmp_path):
     assert (code, said) == (130, "minrisk: stopped.\n") and sorted(os.listdir(tmp_path)) == ["train.csv"]
 
 
+@pytest.mark.slow
 def test_a_stream_gets_no_partial_model(tmp_path):
     """It goes to a folder where there is room, as a model that cannot be written."""
     write_table(tmp_path)

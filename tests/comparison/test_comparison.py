@@ -377,6 +377,7 @@ def test_a_process_that_is_killed_loses_nothing_finished(tmp_path, how, n_jobs):
     assert not list(folder.glob("folds/.minrisk-*"))
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_processes(tmp_path):
     data = {"a": (*made(60), COSTS), "b": made(60, seed=1, K=2)}
     methods = ["rebel", "minrisk", LogisticRegression(max_iter=5000), "sklearn.ensemble.RandomForestClassifier"]

@@ -89,6 +89,8 @@ def test_costs_of_the_estimator_name_the_classes(data, name, numbers, tmp_path):
             assert load(tmp_path / "m").score(X, y, cost=pd.DataFrame(TABLE[code], columns=names)) == pytest.approx(
                 expected
             )
+            if cost is not stated[0]:
+                continue
             plt.close("all")
             total = CostConfusionDisplay.from_estimator(model, X, y, cost=given).cost_confusion.sum()
             assert total == pytest.approx((1 - expected) * len(y))

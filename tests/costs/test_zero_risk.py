@@ -99,7 +99,7 @@ COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 
 @pytest.mark.parametrize(
     ("algorithm", "per_row"),
-    [(REBELClassifier, False), (REBELClassifier, True), (LocalizedSimilaritiesClassifier, False)],
+    slow_after(1, [(REBELClassifier, True), (REBELClassifier, False), (LocalizedSimilaritiesClassifier, False)]),
 )
 def test_fits_end_where_no_row_costs_more_than_it_must(algorithm, per_row):
     X, y = load_wine(return_X_y=True)

@@ -38,6 +38,7 @@ from minrisk import (
 from minrisk.data import categories as module
 from minrisk.data.categories import PRIOR, SHARE_STEP, Categories
 from minrisk.data.frames import Frame
+from tests.helpers.common import slow_but
 from tests.helpers.forging import changed
 
 MODELS = {
@@ -59,6 +60,7 @@ MODELS = {
     "adaboost mh": AdaBoostMHClassifier(n_estimators=20),
     "gentleboost": GentleBoostClassifier(n_estimators=20),
 }
+LEADING = ("minrisk", "rebel", "similarities", "stopping", "mcboost", "structboost")  # others are slow
 
 
 def birds(n=300, seed=0):
@@ -381,7 +383,7 @@ def relisted(X, order):
     return X
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_but(LEADING, MODELS))
 def test_the_order_in_which_categories_are_listed_makes_no_difference(name, tmp_path):
     X, y = birds()
     model = clone(MODELS[name]).fit(X, y)
@@ -410,7 +412,7 @@ def test_values_stand_by_how_frequent_they_are():
     assert learnt(pd.DataFrame({"v": pd.Categorical([None] * 3, ["a"])}), np.arange(3) % 2)[0].columns[0].values == ()
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_but(LEADING, MODELS))
 def test_other_names_of_the_values_make_no_difference(name):
     X, y = birds()
     model = clone(MODELS[name]).fit(X, y)

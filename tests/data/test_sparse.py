@@ -34,7 +34,7 @@ from minrisk.rows.exchange import everything
 from minrisk.rows.limits import LIMITS
 from minrisk.rows.local.centred import CenteredFeatures
 from minrisk.rows.local.stored_lines import StoredFeatures
-from tests.helpers.common import crossed
+from tests.helpers.common import crossed, slow_after
 from tests.helpers.pieces import in_pieces
 
 COST = CostMatrix([[0, 1, 4], [2, 0, 1], [9, 3, 0]])
@@ -234,15 +234,17 @@ def huge(n=4000, d=150_000, per_row=12, seed=0):
 
 @pytest.mark.parametrize(
     "new",
-    [
-        lambda: MinRiskClassifier(
-            n_estimators=25, random_state=0
-        ),  # nodes look at 160 features, of which 3 say something
-        lambda: MinRiskClassifier(n_estimators=3, cv=2, search_rows=100, max_features=1.0, random_state=0),
-        lambda: REBELClassifier(n_estimators=3),
-        lambda: GentleBoostClassifier(n_estimators=3),
-    ],
-    ids=["defaults", "all features", "REBEL", "GentleBoost"],
+    slow_after(
+        2,
+        [
+            # nodes look at 160 features, of which 3 say something
+            lambda: MinRiskClassifier(n_estimators=25, random_state=0),
+            lambda: REBELClassifier(n_estimators=3),
+            lambda: MinRiskClassifier(n_estimators=3, cv=2, search_rows=100, max_features=1.0, random_state=0),
+            lambda: GentleBoostClassifier(n_estimators=3),
+        ],
+    ),
+    ids=["defaults", "REBEL", "all features", "GentleBoost"],
 )
 def test_work_and_memory_follow_stored_values(new):
     X, y = huge()
@@ -448,11 +450,14 @@ def test_stored_values_on_threads_and_in_a_warm_start(never_dense, tmp_path, new
 
 @pytest.mark.parametrize(
     "new",
-    [
-        lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=3, n_candidates=20, cache_size=20),
-        lambda: MCBoostClassifier(n_estimators=3, weak_learner="linear"),
-        lambda: MCBoostClassifier(n_estimators=2, estimator=DecisionTreeRegressor(max_depth=2, random_state=0)),
-    ],
+    slow_after(
+        2,
+        [
+            lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=3, n_candidates=20, cache_size=20),
+            lambda: MCBoostClassifier(n_estimators=3, weak_learner="linear"),
+            lambda: MCBoostClassifier(n_estimators=2, estimator=DecisionTreeRegressor(max_depth=2, random_state=0)),
+        ],
+    ),
     ids=["similarities", "lines", "regressors"],
 )
 def test_work_and_memory_of_learners_without_bins(new):

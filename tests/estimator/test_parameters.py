@@ -492,7 +492,7 @@ OTHER = {"binning": "uniform", "max_bins": 17}
         (GradBoostClassifier, {"norm": "linf"}),
     ],
 )
-@pytest.mark.parametrize("loaded", [False, True])
+@pytest.mark.parametrize("loaded", slow_after(1, [True, False]))
 def test_rounds_of_another_kind_are_refused(wine, algorithm, changed, loaded, tmp_path):
     X, y = wine
     model, (name,) = small(algorithm).fit(X, y), changed

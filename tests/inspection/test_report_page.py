@@ -21,14 +21,21 @@ from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from minrisk import ALGORITHMS, CostMatrix, LocalizedSimilaritiesClassifier, MinRiskClassifier, REBELClassifier
+from minrisk import (
+    ALGORITHMS,
+    CostMatrix,
+    LocalizedSimilaritiesClassifier,
+    MinRiskClassifier,
+    REBELClassifier,
+    StructBoostClassifier,
+)
 from minrisk.inspection import CostConfusionDisplay, report, shap_values
 from minrisk.inspection._drawing import plain
 from minrisk.inspection.report_rows import JudgedRows, MeanValue
 from minrisk.inspection.report_sections import _with_error
 from minrisk.metrics import best_constant_cost, cost_confusion_matrix, expected_cost
 from tests.helpers.command_line import invoke, refused, run
-from tests.helpers.common import slow_after
+from tests.helpers.common import slow_after, slow_but
 
 ODD = np.array(["<script>alert(1)</script>", "$\\foo$ & co", "größe \x1b[2J"])
 COST = CostMatrix([[0, 1, 5], [2, 0, 1], [9, 4, 0]], classes=ODD)
@@ -106,7 +113,10 @@ def wine():
     return X[:, :6], ODD[y]
 
 
-@pytest.mark.parametrize("cls", ALGORITHMS, ids=lambda cls: cls.__name__)
+PAGES = (MinRiskClassifier, REBELClassifier, LocalizedSimilaritiesClassifier, StructBoostClassifier)
+
+
+@pytest.mark.parametrize("cls", slow_but(PAGES, ALGORITHMS), ids=lambda cls: cls.__name__)
 def test_every_algorithm(cls, wine):
     X, y = wine
     model = cls(COST, n_estimators=5, random_state=0).fit(X[::2], y[::2])

@@ -150,6 +150,7 @@ def test_a_folder_that_others_may_have_made_is_refused(installed, kind):
     assert not list(elsewhere.iterdir())
 
 
+@pytest.mark.slow
 def test_a_folder_that_can_only_be_read_is_read(installed):
     """An image in which a superuser compiled, run by somebody else."""
     beside = installed.folder / "minrisk" / "_kernels" / "__pycache__"
@@ -295,6 +296,7 @@ def test_kernels_that_cannot_be_kept_are_compiled_in_every_process(installed, co
     assert installed.call()[0] == 1
 
 
+@pytest.mark.slow
 def test_folders_that_cannot_be_reached_are_passed_over(installed):
     n, folder, said = installed.call(NUMBA_CACHE_DIR=str(installed.folder / ("n" * 300)))
     assert n == 1 and folder.endswith("__pycache__") and "File name too long" in said
@@ -353,6 +355,7 @@ def test_what_another_user_can_have_written_is_not_read(tmp_path, where, how):
 
 
 @needs_posix
+@pytest.mark.slow
 def test_a_named_folder_of_another_user_is_passed_over(installed):
     given = installed.folder / "given"
     n, folder, _ = installed.call(NUMBA_CACHE_DIR=str(given))
@@ -365,6 +368,7 @@ def test_a_named_folder_of_another_user_is_passed_over(installed):
 
 
 @needs_posix
+@pytest.mark.slow
 def test_a_folder_in_one_that_everybody_may_write_to_and_nobody_replace_is_used(installed):
     installed.temporary.chmod(0o1777)
     given = installed.temporary / "given"

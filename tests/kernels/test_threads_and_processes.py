@@ -305,7 +305,7 @@ os._exit(0)
 ALIKE = ("a fit as the last that a program does", "an object that is fitted when it is given up", "a fork of a fork")
 
 
-@pytest.mark.parametrize("way", slow_after(len(PROGRAMS) - len(ALIKE), sorted(PROGRAMS, key=ALIKE.__contains__)))
+@pytest.mark.parametrize("way", slow_after(3, sorted(PROGRAMS, key=ALIKE.__contains__)))
 @pytest.mark.parametrize("name", SOME)
 def test_programs(name, way):
     program, times = PROGRAMS[way]
