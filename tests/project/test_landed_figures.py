@@ -98,6 +98,7 @@ def test_costs_move_borders():
     same_digits("rebel_pictures", [rebel_pictures.counted(name, cost, y_test, decided, "test")], "costs", "rows")
 
 
+@pytest.mark.slow
 def test_taxonomies(tmp_path):
     """Figure 6's protocol; Figure 5's and Table VIII's differ in how rows are drawn and rounds are chosen."""
     images.make(tmp_path, "usps")
@@ -223,12 +224,14 @@ def test_other_columns_of_table_3(method, fresh):
     same_digits("piboost_others", common.kept("piboost_others"), "data", "method")
 
 
+@pytest.mark.slow
 def test_trees_of_other_sizes(fresh, monkeypatch):
     monkeypatch.setattr(piboost, "READINGS", {"a tenth, depth 2": {"max_depth": 2}})
     piboost.readings(["pendigits"])
     same_digits("piboost_readings", common.kept("piboost_readings"), "data", "trees")
 
 
+@pytest.mark.slow
 def test_costs(fresh, monkeypatch):
     monkeypatch.setattr(piboost, "COST_SETS", ["vehicle"])
     monkeypatch.setattr(piboost, "COST_KINDS", ["lognormal"])
