@@ -3,19 +3,21 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PROCESSES ?= 2
+MAKEFLAGS += --jobs=2  # checks of the style and the types run while the kernels are compiled
 
-.PHONY: demo test test-all lint docs wheel clean
+.PHONY: demo test test-all lint warmup docs wheel clean
 
 demo: $(VENV)/all.stamp  ## train on real data with costs, print a table, save a model and two pictures
 	$(BIN)/minrisk demo --out minrisk-demo
 
-test: lint  ## lint, types, prose, and all tests but those marked slow
-	$(BIN)/minrisk warmup
+test: lint warmup  ## lint, types, prose, and all tests but those marked slow
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "not slow"
 
-test-all: lint  ## the same with those marked slow: more cases, sizes and seeds of kinds that `make test` tries
-	$(BIN)/minrisk warmup
+test-all: lint warmup  ## the same with those marked slow: more cases, sizes and seeds of kinds that `make test` tries
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal
+
+warmup: $(VENV)/test.stamp  ## compile the kernels
+	$(BIN)/minrisk warmup
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
@@ -38,7 +40,7 @@ wheel: $(VENV)/release.stamp  ## dist/: built, checked, and tried in an environm
 
 $(VENV)/%.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[$*]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -e '.[$*]'  # Python compiles what is used
 	touch $@
 
 clean:

@@ -22,6 +22,7 @@ from minrisk import (
 from minrisk.steps.closed_form import kept_share, shortened
 from tests.helpers import naive
 from tests.helpers import naive_stagewise as twin
+from tests.helpers.common import crossed
 
 PAPER = {"smoothing": 0.0, "fit_intercept": False}
 ROUNDING = 1e-9
@@ -215,9 +216,9 @@ def stated(model, loss, A, y, X, penalty):
     return (np.log(value) if loss == "exponential" else value / twin.unit(loss, A, y)) + penalty(W.ravel())[0]
 
 
-@pytest.mark.parametrize("loss", ["exponential", "logistic"])
-@pytest.mark.parametrize("nu", [1e-3, 0.03])
-@pytest.mark.parametrize("kind", ["stage-wise", "l1", "l2", "constraint"])
+@pytest.mark.parametrize(
+    ("kind", "nu", "loss"), crossed(["stage-wise", "l1", "l2", "constraint"], [1e-3, 0.03], ["exponential", "logistic"])
+)
 def test_the_optimum_is_between_value_and_bound(kind, nu, loss):
     X, y, cost, weights = problem(3, 3, 30)
     A = twin.pair_weights(cost[y], y, weights)

@@ -321,9 +321,20 @@ def test_the_loss_of_bits_has_the_slopes_that_differences_have():
 
 
 # -- AdaBoost.SIP ------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("seed", slow_after(1, range(2)))
-@pytest.mark.parametrize("cost", [ZERO_ONE, COST, np.c_[COST, [1, 1, 2]]], ids=["0/1", "costs", "refer"])
-@pytest.mark.parametrize("smoothing", [1e-3, 0.0])
+@pytest.mark.parametrize(
+    ("cost", "smoothing", "seed"),
+    slow_after(
+        2,
+        [
+            (np.c_[COST, [1, 1, 2]], 1e-3, 0),
+            (ZERO_ONE, 0.0, 0),
+            (COST, 1e-3, 0),
+            (COST, 0.0, 1),
+            (ZERO_ONE, 1e-3, 1),
+            (np.c_[COST, [1, 1, 2]], 0.0, 1),
+        ],
+    ),
+)
 def test_adaboost_sip_equals_its_twin(cost, seed, smoothing):
     """The pair of stump and partition of the steepest slope, its step, and the losses."""
     X, y, w = problem(seed)

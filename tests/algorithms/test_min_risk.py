@@ -258,7 +258,8 @@ def test_rounds_are_chosen_on_left_out_rows(checkpoints):
     assert len(model.train_loss_) == model.n_iter_ + 1
 
 
-@pytest.mark.parametrize("caution", slow_after(1, [0.5, 0.0]))
+@pytest.mark.parametrize("caution", [0.5, 0.0])
+@pytest.mark.slow
 def test_what_left_out_rows_say_is_not_lost(caution, monkeypatch):
     """Little noise: the rows that a member has not seen are a quarter of what there is to know.
 
@@ -320,6 +321,7 @@ def test_a_slow_start_is_waited_for(checkpoints):
     assert told_rounds(checkpoints)[2] > 2 * FIRST_CHECKPOINT
 
 
+@pytest.mark.slow
 def test_weak_signals_in_many_features_add_up():
     """Twenty of 1000 features are shifted by one deviation in one class of four: with 8 leaves in a tree 43 % are wrong, with 16 32 %."""
     rng, errors = np.random.default_rng(2), []
@@ -421,7 +423,7 @@ def sums_of_tables(seed):
     return X, np.searchsorted([3, 4, 5], sums), 900
 
 
-@pytest.mark.parametrize(("make", "score"), [(table_of_rules, 0.996), (sums_of_tables, 0.98)])
+@pytest.mark.parametrize(("make", "score"), slow_after(1, [(table_of_rules, 0.996), (sums_of_tables, 0.98)]))
 def test_gentle_members_know_rules(make, score):
     """Their own decisions are wrong less often than those of plain members, and so are the pool's."""
     errors = []
@@ -450,7 +452,8 @@ def test_a_pool_has_the_rounds_of_the_longest_of_its_members(checkpoints):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"subsample": 0.5}, {"sketch": None}, {"surrogate": "exponential"}, {"cv": 1}, {"pool": False}]
+    "options",
+    slow_after(2, [{}, {"subsample": 0.5}, {"sketch": None}, {"surrogate": "exponential"}, {"cv": 1}, {"pool": False}]),
 )
 def test_threads_do_not_change_a_byte(options, digits, tmp_path):
     X, _, y, _ = digits

@@ -17,7 +17,7 @@ from minrisk.algorithms.piboost import once
 from minrisk.losses.codes import separator_loss
 from minrisk.model.codes import separators
 from minrisk.steps.separators import separator_roots
-from tests.helpers.common import make_costs
+from tests.helpers.common import make_costs, slow_after
 from tests.helpers.naive_piboost import (
     NaiveCostSensitiveAdaBoost,
     NaivePIBoost,
@@ -122,7 +122,7 @@ def test_two_classes_are_adaboost():
         np.testing.assert_allclose(model.model_[: t + 1].scores(X), np.c_[H, -H], rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_after(1, range(3)))
 def test_steps_are_those_of_cost_sensitive_adaboost(seed):
     """Sec. 6.1, with the costs of Table 5. Its learner is the one of the least loss, PIBoost's that of the least error."""
     X, y, weight = problem(seed, 5)

@@ -137,7 +137,7 @@ def close(got, want, scale):
     return np.all(np.abs(np.asarray(got) - want) <= np.maximum(RTOL * scale, 1e-15))
 
 
-@pytest.mark.parametrize("seed", slow_after(60, range(N_PROBLEMS)))
+@pytest.mark.parametrize("seed", slow_after(40, range(N_PROBLEMS)))
 def test_equals_the_twin(seed):
     p = random_problem(seed)
     want = naive.rebel(p.X, p.cost_rows, p.sample_weight, p.edges, N_ROUNDS, **p.settings)

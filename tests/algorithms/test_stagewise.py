@@ -24,7 +24,7 @@ from minrisk.rows.pairs import FEW_GROUPS, CorrectiveRows, JointResponses, PairR
 from minrisk.steps.penalised import PAPER, Objective, PairwiseStep, Tolerances, most_violated
 from tests.helpers import naive
 from tests.helpers import naive_stagewise as twin
-from tests.helpers.common import make_costs
+from tests.helpers.common import make_costs, slow_after
 
 LOSSES = ("exponential", "logistic")
 TIGHT = Tolerances(1000, 1e-11, 1e-16)
@@ -647,7 +647,7 @@ def test_costs_change_decisions(loss):
     assert missed[1] < 0.1 < missed[0]
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", slow_after(1, LOSSES))
 def test_posteriors(loss):
     """Of classes drawn by known probabilities in four cells: p_j / p_k = e^(S_j - S_k), or e^2(S_j - S_k)."""
     rng = np.random.default_rng(0)

@@ -15,7 +15,7 @@ import minrisk
 from benchmarks.before_after import blobs
 from minrisk import StructBoostClassifier
 from minrisk.steps.cutting_planes import Bundle, Plane
-from tests.helpers.common import slow_after
+from tests.helpers.common import crossed, slow_after
 
 
 def few(seed, n=40, K=3):
@@ -98,9 +98,7 @@ def test_rounds_are_those_of_the_paper(cost, seed):
     assert least < 0.9 * cost[y].max(axis=1).mean()  # which no learner at all would lose
 
 
-@pytest.mark.parametrize("seed", slow_after(2, range(4)))
-@pytest.mark.parametrize("nu", [0.02, 0.1])
-@pytest.mark.parametrize("costs", ["equal", "table", "by row"])
+@pytest.mark.parametrize(("costs", "nu", "seed"), crossed(["by row", "equal", "table"], [0.02, 0.1], range(4)))
 def test_the_objective_is_that_of_the_linear_program_of_all_constraints(seed, nu, costs):
     X, y, cost, weights = few(seed)
     if costs == "equal":

@@ -1,12 +1,14 @@
 """The loop: laws of the training loss, exact resumption, independence of threads and blocks, endings."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from minrisk.boosting.loop import boost
 from minrisk.boosting.monitors import EarlyStopping, RiskHistory
 from minrisk.rows.base import LIMITS, Limits
-from tests.helpers.common import coupled_loss, make_data, make_recipe, make_rows, random_costs
+from tests.helpers.common import coupled_loss, make_data, make_recipe, make_rows, random_costs, slow_after
 
 
 def run(
@@ -74,8 +76,9 @@ def test_threads_do_not_change_a_bit_at_a_size_where_they_work():
     assert one.losses == two.losses and np.array_equal(one.vectors, two.vectors)
 
 
-@pytest.mark.parametrize("offset", ["paper", "tight"])
-@pytest.mark.parametrize("kind", ["01", "general", "lognormal"])
+@pytest.mark.parametrize(
+    ("kind", "offset"), slow_after(2, itertools.product(["lognormal", "01", "general"], ["paper", "tight"]))
+)
 def test_ten_thousand_rounds_on_separable_data(offset, kind):
     rng = np.random.default_rng(4)
     y = np.arange(30) % 3

@@ -12,7 +12,7 @@ from minrisk.ensemble import defaults
 from minrisk.ensemble import driver as timing
 from minrisk.ensemble.driver import Driver, Pace
 from minrisk.ensemble.trees import Varied
-from tests.helpers.common import few_are_many
+from tests.helpers.common import few_are_many, slow_after
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def noisy(n=600):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"surrogate": "exponential"}, {"pool": False}, {"cv": 1}, {"surrogate": "gll"}]
+    "options", slow_after(2, [{}, {"cv": 1}, {"surrogate": "exponential"}, {"pool": False}, {"surrogate": "gll"}])
 )
 def test_a_fit_takes_its_time_and_more_never_costs_more(options, processor_clock):
     X, y = noisy()

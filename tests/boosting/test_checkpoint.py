@@ -21,8 +21,9 @@ from minrisk.boosting import checkpoint
 from minrisk.cli.app import app
 from minrisk.ensemble import driver, trees
 from minrisk.estimator import inputs
+from tests.helpers.common import slow_after, slow_but
 from tests.helpers.partitions import Divided, divide
-from tests.project.test_laws import MAKERS
+from tests.project.test_laws import FIRST, MAKERS
 from tests.rows.test_elsewhere import MODELS, as_many_rows
 
 RNG = np.random.default_rng(0)
@@ -87,7 +88,7 @@ def assert_survives(fit, path, tmp_path, monkeypatch, kills=(0.1, 0.5, 0.9)):
         assert not path.exists()
 
 
-@pytest.mark.parametrize("name", [name for name in MAKERS if not name.startswith("min risk")])
+@pytest.mark.parametrize("name", slow_but(FIRST, [name for name in MAKERS if not name.startswith("min risk")]))
 def test_every_method(name, path, tmp_path, monkeypatch):
     for options in ({}, {"early_stopping": True, "validation_fraction": 0.3, "random_state": 0}):
         assert_survives(
@@ -101,16 +102,19 @@ def test_every_method(name, path, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("options", "given"),
-    [
-        ({}, {}),
-        ({"n_jobs": 2}, {"groups": np.arange(300) // 4}),
-        ({}, {"cost": OF_ROWS}),
-        ({"cv": 1}, {}),
-        ({"pool": False}, {"sample_weight": np.arange(300) % 4}),
-        ({"surrogate": "exponential"}, {}),
-        ({"surrogate": "coupled", "subsample": 0.7}, {}),
-        ({"cv": KFold(3)}, {}),
-    ],
+    slow_after(
+        4,
+        [
+            ({}, {}),
+            ({"n_jobs": 2}, {"groups": np.arange(300) // 4}),
+            ({}, {"cost": OF_ROWS}),
+            ({"cv": 1}, {}),
+            ({"pool": False}, {"sample_weight": np.arange(300) % 4}),
+            ({"surrogate": "exponential"}, {}),
+            ({"surrogate": "coupled", "subsample": 0.7}, {}),
+            ({"cv": KFold(3)}, {}),
+        ],
+    ),
 )
 def test_the_flagship(options, given, path, tmp_path, monkeypatch):
     options = {"n_estimators": 8, "random_state": 3, "max_leaf_nodes": 8, **options}
@@ -203,7 +207,7 @@ def test_chunks(limit, path, tmp_path, monkeypatch):
     )
 
 
-@pytest.mark.parametrize("name", ["pool", "stumps", "costs"])
+@pytest.mark.parametrize("name", slow_after(1, ["costs", "stumps", "pool"]))
 def test_rows_elsewhere(name, path, tmp_path, monkeypatch):
     as_many_rows(monkeypatch)
     cuts, given = [0, 1, 1, 90, 200, 300], {}
@@ -413,7 +417,7 @@ def test_damage_is_refused(make, path, monkeypatch):
             assert path.read_bytes() == bad
 
 
-@pytest.mark.parametrize("name", ["min risk", "similarities", "multiboost stages", "mcboost lines"])
+@pytest.mark.parametrize("name", slow_after(1, ["min risk", "similarities", "multiboost stages", "mcboost lines"]))
 def test_forged_arrays_are_refused_or_are_models(name, path, tmp_path, monkeypatch):
     """Every array in turn with numbers that it cannot hold, under a right checksum: one sentence, or a finite model."""
     fit = {

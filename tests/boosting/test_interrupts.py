@@ -482,6 +482,7 @@ def test_the_command_writes_it_beside_the_model(method, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_command_has_nothing_to_write_before_the_first_rounds(tmp_path):
     write_table(tmp_path)
     code, said = stopped_command(tmp_path, tmp_path / "m.minrisk", rounds=(3,))
@@ -494,6 +495,7 @@ def test_the_command_does_not_wait_twice(tmp_path):
     assert (code, said) == (130, "minrisk: stopped.\n") and sorted(os.listdir(tmp_path)) == ["train.csv"]
 
 
+@pytest.mark.slow
 def test_a_stream_gets_no_partial_model(tmp_path):
     """It goes to a folder where there is room, as a model that cannot be written."""
     write_table(tmp_path)

@@ -16,6 +16,7 @@ from minrisk.tables.columns import as_dates, take_features
 from minrisk.tables.source import TableError
 from minrisk.tables.text import Dialect
 from tests.helpers.command_line import invoke, refused, run
+from tests.helpers.common import slow_after
 
 N = 120
 FEW = ("--method", "rebel", "--n-estimators", 5)
@@ -419,7 +420,7 @@ def test_several_files_are_one_table(folder):
     assert "has other columns than" in refused("predict", folder / "m", folder / "0.csv", folder / "1.csv")
 
 
-@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("packed", slow_after(1, [True, False]))
 def test_streams_of_tables(folder, packed, monkeypatch):
     run("fit", folder / "t.csv", "--target", "kind", *FEW, "--out", folder / "m")
     content = (folder / "t.csv").read_bytes()

@@ -212,6 +212,7 @@ def test_a_method_that_fails(folder):
     assert json.loads(run(*call, "--keep-going", "--json").stdout)["failures"][0]["fold"] == 1
 
 
+@pytest.mark.slow
 def test_a_signal_stops_it_and_the_same_command_goes_on(folder):
     slow = "import time\nfrom sklearn.naive_bayes import GaussianNB\nclass Slow(GaussianNB):\n    def fit(self, X, y):\n        time.sleep(0.5)\n        return super().fit(X, y)\n"
     (folder / "slowly.py").write_text(slow)

@@ -730,6 +730,7 @@ def test_standard_input_and_output(folder):
     assert json.loads((folder / "e.json").read_text())["data"] == "-"
 
 
+@pytest.mark.slow
 def test_process_substitution_fifos_and_devices(folder, tmp_path):
     line = (
         "$minrisk predict m <(cat de.csv) --out >(cat > got.csv); $minrisk predict m t.csv --out /dev/stdout;"
@@ -870,13 +871,15 @@ def test_a_summary_that_cannot_be_written_is_no_failure(folder, tmp_path, out, e
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
-def test_processes_whose_output_goes_nowhere(folder):
-    fit = "$minrisk fit t.csv --target y --drop id --method rebel --n-estimators 5 --out other"
-    for where in (">&- 2>&-", "> /dev/full", "| true; exit ${PIPESTATUS[0]}"):
-        (folder / "other").unlink(missing_ok=True)
-        done = shell(f"{fit} {where}", folder)
-        assert done.returncode == 0 and "Traceback" not in done.stderr and "Exception" not in done.stderr, where
-        assert (folder / "other").read_bytes() == (folder / "m").read_bytes(), where
+@pytest.mark.parametrize("where", slow_after(1, ["> /dev/full", ">&- 2>&-", "| true; exit ${PIPESTATUS[0]}"]))
+def test_processes_whose_output_goes_nowhere(folder, where):
+    done = shell(f"$minrisk fit t.csv --target y --drop id --method rebel --n-estimators 5 --out other {where}", folder)
+    assert done.returncode == 0 and "Traceback" not in done.stderr and "Exception" not in done.stderr
+    assert (folder / "other").read_bytes() == (folder / "m").read_bytes()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+def test_a_process_whose_output_is_a_full_disk(folder):
     done = shell("$minrisk predict m t.csv > /dev/full", folder)
     assert done.returncode == 2 and done.stderr.splitlines()[-1] == "minrisk: standard output: No space left on device."
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr

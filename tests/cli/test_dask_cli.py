@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.before_after import blobs
 from tests.helpers.command_line import refused, run
+from tests.helpers.common import slow_after
 from tests.rows.test_elsewhere import as_many_rows
 
 distributed = pytest.importorskip("distributed")
@@ -53,7 +54,7 @@ def folder(tmp_path):
 FIT = ("--target", "kind", "--drop", "note", "--n-estimators", 3, "--out")
 
 
-@pytest.mark.parametrize("method", ["minrisk", "rebel"])
+@pytest.mark.parametrize("method", slow_after(1, ["rebel", "minrisk"]))
 def test_models_are_the_same(method, address, many, folder, tmp_path):
     files, costs = sorted(folder.iterdir()), tmp_path / "costs.csv"
     costs.write_text(",01,1,x\n01,0,1,5\n1,2,0,1\nx,9,1,0\n")

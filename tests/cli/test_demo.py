@@ -9,6 +9,7 @@ import minrisk
 from minrisk import demo
 from minrisk.cli.app import app
 from minrisk.metrics import expected_cost
+from tests.helpers.common import slow_after
 
 pytest.importorskip("matplotlib")
 
@@ -18,7 +19,7 @@ def tiny():
     return X[:160], y[:160]
 
 
-@pytest.fixture(scope="module", params=demo.STORIES)
+@pytest.fixture(scope="module", params=slow_after(1, demo.STORIES))
 def study(request):
     X, y = tiny()
     return demo.compare(X, y, demo.cheque_costs(request.param), n_splits=2, rounds=4)
@@ -49,6 +50,7 @@ def test_costs_can_be_added_up_by_hand(study):
         assert all((result.referred == 0).all() for result in study.results)
 
 
+@pytest.mark.slow
 def test_results_repeat(study):
     X, y = tiny()
     again = demo.compare(X, y, study.cost, n_splits=1, rounds=4)
@@ -77,7 +79,7 @@ def test_the_conclusion_says_who_wins_and_how_surely():
     assert "on 0 of 1 splits" in demo.conclusion([result("blind", 0.0), result("a", 0.0)])
 
 
-@pytest.mark.parametrize("story", demo.STORIES)
+@pytest.mark.parametrize("story", slow_after(1, demo.STORIES[::-1]))
 def test_the_command_prints_a_table_and_saves_model_and_pictures(tmp_path, monkeypatch, story):
     monkeypatch.setattr(demo, "load_cheques", tiny_of(tiny()))
     monkeypatch.setattr(demo, "ROUNDS", 3)

@@ -91,7 +91,7 @@ def stop(folder, prelude, *signals, pause=0.0):
 @pytest.mark.parametrize(
     ("name", "when"),
     slow_after(
-        3,
+        2,
         [
             ("SIGINT", FITTING),
             ("SIGTERM", IMPORTING),

@@ -353,7 +353,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize(
-    ("how", "n_jobs"), slow_after(2, [("SIGKILL", 2), ("SIGINT", 1), ("SIGKILL", 1), ("SIGINT", 2)])
+    ("how", "n_jobs"), slow_after(1, [("SIGKILL", 2), ("SIGINT", 1), ("SIGKILL", 1), ("SIGINT", 2)])
 )
 def test_a_process_that_is_killed_loses_nothing_finished(tmp_path, how, n_jobs):
     log, folder = tmp_path / "log", tmp_path / "kept"
@@ -380,6 +380,7 @@ def test_a_process_that_is_killed_loses_nothing_finished(tmp_path, how, n_jobs):
     assert not list(folder.glob("folds/.minrisk-*"))
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_processes(tmp_path):
     data = {"a": (*made(60), COSTS), "b": made(60, seed=1, K=2)}
     methods = ["rebel", "minrisk", LogisticRegression(max_iter=5000), "sklearn.ensemble.RandomForestClassifier"]

@@ -28,6 +28,7 @@ from minrisk import (
     save,
 )
 from minrisk.costs.weights import stated_factors, weighted_by_class
+from tests.helpers.common import crossed
 from tests.helpers.partitions import Divided, divide
 from tests.rows.test_elsewhere import MODELS, check_same
 from tests.rows.test_pieces import content
@@ -48,9 +49,9 @@ def small(algorithm, **parameters):
 
 
 # -- what it is ---------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("class_weight", ["balanced", MAPPING])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    ("algorithm", "weighted", "class_weight"), crossed(ALGORITHMS, [True, False], ["balanced", MAPPING])
+)
 def test_the_model_is_that_of_the_weights_handed_over(algorithm, weighted, class_weight, uneven, tmp_path):
     X, y = uneven
     given = np.random.default_rng(0).integers(0, 4, len(y)).astype(float) if weighted else np.ones(len(y))
@@ -257,9 +258,10 @@ def test_a_search_over_class_weights(uneven):
 
 
 # -- rows elsewhere ----------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ["stumps", "vector trees", "pool"])
-@pytest.mark.parametrize("class_weight", ["balanced", {0: 5, 1: 0.3}])
-@pytest.mark.parametrize("weights", [None, "any"])
+@pytest.mark.parametrize(
+    ("name", "class_weight", "weights"),
+    crossed(["stumps", "vector trees", "pool"], ["balanced", {0: 5, 1: 0.3}], ["any", None]),
+)
 def test_rows_elsewhere(name, class_weight, weights, monkeypatch, tmp_path):
     """Counts are summed over the pieces, exactly: the same bytes."""
     weight = None if weights is None else np.random.default_rng(2).exponential(size=900)

@@ -40,6 +40,7 @@ from minrisk.costs.labels import (
     written_numbers,
 )
 from minrisk.costs.reading import stated_cost
+from tests.helpers.common import crossed, slow_after
 
 VALUES = np.array([[0, 1, 2], [30, 0, 4], [5, 6, 0.0]])
 NAMES = np.array(["mid", "high", "low"])  # sorted: high, low, mid
@@ -77,8 +78,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("algorithm", "kind"), crossed(ALGORITHMS, KINDS))
 def test_predictions_have_the_dtype_of_the_classes(data, tmp_path, algorithm, kind):
     X, code = data
     labels = KINDS[kind]
@@ -303,8 +303,7 @@ def test_judging_by_ordinal_costs_asks_as_well(data):
 FOUR = np.array([[0, 1, 1, 1], [1, 0, 2, 1], [1, 1, 0, 1], [5, 4, 3, 0.0]])
 
 
-@pytest.mark.parametrize("form", ["matrix", "frame", "dict", "file"])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("algorithm", "form"), crossed(ALGORITHMS, ["matrix", "frame", "dict", "file"]))
 def test_rows_of_a_class_that_training_lacked_cost_what_was_stated(data, tmp_path, algorithm, form):
     X, y = data
     late = y.copy()
@@ -412,8 +411,9 @@ def metas(base, X, y):
     yield lambda: learning_curve(base, X, y, cv=3, error_score="raise", train_sizes=[0.5, 1.0])[2]
 
 
-@pytest.mark.parametrize("form", ["matrix", "frame", "dict", "file"])
-@pytest.mark.parametrize("algorithm", [REBELClassifier, MinRiskClassifier])
+@pytest.mark.parametrize(
+    ("algorithm", "form"), crossed([REBELClassifier, MinRiskClassifier], ["matrix", "frame", "dict", "file"])
+)
 def test_meta_estimators_take_labelled_costs(data, tmp_path, algorithm, form):
     X, code = data
     y = NAMES[code]
@@ -460,7 +460,7 @@ def test_numbered_classes_of_labels_that_look_like_numbers(data, labels):
             np.testing.assert_array_equal(ours.fit(X, y).predict(X), plain.fit(X, y).predict(X))
 
 
-@pytest.mark.parametrize("algorithm", [REBELClassifier, MinRiskClassifier])
+@pytest.mark.parametrize("algorithm", slow_after(1, [REBELClassifier, MinRiskClassifier]))
 def test_meta_estimators_take_costs_labelled_by_numbers(data, algorithm):
     X, code = data
     y = np.array([5, 10, 15])[code]

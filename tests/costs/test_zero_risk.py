@@ -9,7 +9,7 @@ from minrisk import LocalizedSimilaritiesClassifier, REBELClassifier
 from minrisk.losses.coupled import least_loss, zero_risk_loss
 from minrisk.rows.costs import RowCosts
 from tests.helpers import naive
-from tests.helpers.common import coupled_loss
+from tests.helpers.common import coupled_loss, slow_after
 
 BASES = ("exponential", "logistic", "squared")
 
@@ -38,7 +38,7 @@ def best_scores(s, base):
     return H
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", slow_after(2, range(6)))
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("offset", ["paper", "tight"])
 def test_no_row_is_decided_wrongly_below_it(seed, base, offset):
@@ -99,7 +99,7 @@ COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 
 @pytest.mark.parametrize(
     ("algorithm", "per_row"),
-    [(REBELClassifier, False), (REBELClassifier, True), (LocalizedSimilaritiesClassifier, False)],
+    slow_after(1, [(REBELClassifier, True), (REBELClassifier, False), (LocalizedSimilaritiesClassifier, False)]),
 )
 def test_fits_end_where_no_row_costs_more_than_it_must(algorithm, per_row):
     X, y = load_wine(return_X_y=True)

@@ -33,7 +33,7 @@ from minrisk.data.chunks import gathered_labels
 from minrisk.data.row_blocks import RowBlocks, blocks_of
 from minrisk.ensemble import defaults, driver, table
 from minrisk.estimator import inputs as given_inputs
-from tests.helpers.common import few_are_many
+from tests.helpers.common import few_are_many, slow_after
 
 pa = pytest.importorskip("pyarrow")
 COST = CostMatrix([[0, 1, 4], [2, 0, 1], [9, 3, 0]])
@@ -99,7 +99,7 @@ def assert_same(estimator, X, y, tmp_path, ks=(1, 3, 7), weight=None, **given):
     ],
     ids=lambda e: type(e).__name__,
 )
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", slow_after(1, [np.float32, np.float64]))
 def test_models_are_those_of_one_array(estimator, dtype, tmp_path):
     X, y = made(dtype=dtype)
     assert_same(estimator, X, y, tmp_path)
@@ -122,6 +122,7 @@ def test_iris(tmp_path):
 
 
 @pytest.mark.skipif(not (DATA / "letter.csv.gz").is_file(), reason="the set is not there")
+@pytest.mark.slow
 def test_letter(tmp_path, monkeypatch):
     monkeypatch.setattr(binning, "QUANTILE_ROWS", 1500)
     data = load("letter")

@@ -22,7 +22,7 @@ from minrisk import (
     REBELClassifier,
 )
 from minrisk._workers import Workers
-from minrisk.data import sparse_rows
+from minrisk.data import sparse as sparse_rows
 from minrisk.data.binning import SparseBins, fit_binner
 from minrisk.data.distances import Points, SparsePoints, Units, stored_units
 from minrisk.data.row_keys import odd_numbers, summed_keys
@@ -31,6 +31,7 @@ from minrisk.inspection import explain
 from minrisk.rows.base import LIMITS
 from minrisk.rows.directed import CenteredFeatures, StoredFeatures
 from minrisk.rows.exchange import everything
+from tests.helpers.common import crossed, slow_after
 from tests.helpers.pieces import in_pieces
 
 COST = CostMatrix([[0, 1, 4], [2, 0, 1], [9, 3, 0]])
@@ -103,8 +104,9 @@ def small(cls, **options):
 
 
 # -- the same bytes as a dense array -----------------------------------------------------------------------------------
-@pytest.mark.parametrize("cls", minrisk.ALGORITHMS)
-@pytest.mark.parametrize("way", ["plain", "costs", "costs of each row", "weights"])
+@pytest.mark.parametrize(
+    ("cls", "way"), crossed(minrisk.ALGORITHMS, ["costs of each row", "plain", "costs", "weights"])
+)
 def test_models_and_predictions_are_those_of_the_dense_array(cls, way, tmp_path):
     seed = minrisk.ALGORITHMS.index(cls)
     X = table(150, 12, 0.3, np.float64, seed, missing=0.02)
@@ -123,9 +125,9 @@ def test_models_and_predictions_are_those_of_the_dense_array(cls, way, tmp_path)
     assert_same_fits(lambda: small(cls), X, sparse, y, tmp_path, **options)
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.__name__)
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@pytest.mark.parametrize("density", [0.02, 0.9])
+@pytest.mark.parametrize(
+    ("dtype", "kind", "density"), crossed(DTYPES, KINDS, [0.02, 0.9]), ids=lambda each: getattr(each, "__name__", None)
+)
 def test_any_dtype_kind_and_density(dtype, kind, density, tmp_path):
     X = table(200, 20, density, dtype, 3)
     y = labels(X, 3)
@@ -133,8 +135,9 @@ def test_any_dtype_kind_and_density(dtype, kind, density, tmp_path):
         assert_same_fits(lambda cls=cls: small(cls, n_estimators=3), X, stored(X, kind, 4), y, tmp_path)
 
 
-@pytest.mark.parametrize("cls", [MinRiskClassifier, REBELClassifier, GentleBoostClassifier])
-@pytest.mark.parametrize("n", [900, LIMITS.large_leaf + 5000])
+@pytest.mark.parametrize(
+    ("cls", "n"), crossed([REBELClassifier, MinRiskClassifier, GentleBoostClassifier], [900, LIMITS.large_leaf + 5000])
+)
 def test_drawn_rows_features_threads_and_early_stopping(cls, n, tmp_path):
     X = table(n, 15, 0.2, np.float32, 5, missing=0.01)
     y, sparse = labels(X, 5), stored(X, sp.csr_array, 5)
@@ -228,15 +231,17 @@ def huge(n=4000, d=150_000, per_row=12, seed=0):
 
 @pytest.mark.parametrize(
     "new",
-    [
-        lambda: MinRiskClassifier(
-            n_estimators=25, random_state=0
-        ),  # nodes look at 160 features, of which 3 say something
-        lambda: MinRiskClassifier(n_estimators=3, cv=2, search_rows=100, max_features=1.0, random_state=0),
-        lambda: REBELClassifier(n_estimators=3),
-        lambda: GentleBoostClassifier(n_estimators=3),
-    ],
-    ids=["defaults", "all features", "REBEL", "GentleBoost"],
+    slow_after(
+        2,
+        [
+            # nodes look at 160 features, of which 3 say something
+            lambda: MinRiskClassifier(n_estimators=25, random_state=0),
+            lambda: REBELClassifier(n_estimators=3),
+            lambda: MinRiskClassifier(n_estimators=3, cv=2, search_rows=100, max_features=1.0, random_state=0),
+            lambda: GentleBoostClassifier(n_estimators=3),
+        ],
+    ),
+    ids=["defaults", "REBEL", "all features", "GentleBoost"],
 )
 def test_work_and_memory_follow_stored_values(new):
     X, y = huge()
@@ -442,11 +447,14 @@ def test_stored_values_on_threads_and_in_a_warm_start(never_dense, tmp_path, new
 
 @pytest.mark.parametrize(
     "new",
-    [
-        lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=3, n_candidates=20, cache_size=20),
-        lambda: MCBoostClassifier(n_estimators=3, weak_learner="linear"),
-        lambda: MCBoostClassifier(n_estimators=2, estimator=DecisionTreeRegressor(max_depth=2, random_state=0)),
-    ],
+    slow_after(
+        2,
+        [
+            lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=3, n_candidates=20, cache_size=20),
+            lambda: MCBoostClassifier(n_estimators=3, weak_learner="linear"),
+            lambda: MCBoostClassifier(n_estimators=2, estimator=DecisionTreeRegressor(max_depth=2, random_state=0)),
+        ],
+    ),
     ids=["similarities", "lines", "regressors"],
 )
 def test_work_and_memory_of_learners_without_bins(new):

@@ -68,6 +68,7 @@ def test_costs_that_features_give_away_are_learnt():
     assert learnt < 1.03 * known < 0.95 * in_the_mean and learnt < coupled
 
 
+@pytest.mark.slow
 def test_regression_is_about_as_good_as_another(monkeypatch):
     """Before it is asked whether decisions are cheaper by it: all mistakes about a row cost the same here."""
     monkeypatch.setattr("minrisk.ensemble.cost_regression.CostFit.judged", lambda fit, *_: fit.regression)

@@ -28,7 +28,7 @@ from minrisk.model.additive import pack
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import folded_rows
-from tests.helpers.common import without_kinds
+from tests.helpers.common import slow_after, without_kinds
 
 USUAL = Settings(0.5, None, None, 1, 1e-3, 2, None, 8192, 1.0)
 
@@ -89,7 +89,7 @@ def ready(task):
 
 
 # -- the regression ------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize(("K", "rare"), [(2, 1.0), (3, 1.0), (2, 0.01), (5, 0.02)])
+@pytest.mark.parametrize(("K", "rare"), slow_after(2, [(2, 1.0), (5, 0.02), (3, 1.0), (2, 0.01)]))
 def test_it_is_the_regression_of_scikit_learn(K, rare):
     X, y = drawn(0, K=K, rare=rare)
     X[:, 0] = np.exp(2.0 * X[:, 0])

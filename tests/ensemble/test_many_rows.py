@@ -7,7 +7,7 @@ from benchmarks.before_after import COSTS, blobs
 from minrisk import MinRiskClassifier
 from minrisk.ensemble import defaults
 from minrisk.ensemble.defaults import Settings, first_rounds, last_rounds
-from tests.helpers.common import few_are_many
+from tests.helpers.common import crossed, few_are_many
 from tests.helpers.pieces import in_pieces
 from tests.rows.test_pieces import content
 
@@ -77,8 +77,10 @@ def test_stated_folds_have_a_member_each(many):
     assert model.model_.trees_per_round == 3
 
 
-@pytest.mark.parametrize("make", [noise, lambda: blobs(480, 6, 3)])
-@pytest.mark.parametrize("options", [{}, {"surrogate": "exponential"}, {"surrogate": "gll", "cost": COSTS}])
+@pytest.mark.parametrize(
+    ("make", "options"),
+    crossed([lambda: blobs(480, 6, 3), noise], [{}, {"surrogate": "exponential"}, {"surrogate": "gll", "cost": COSTS}]),
+)
 def test_threads_and_pieces_change_no_byte(make, options, many, monkeypatch, tmp_path):
     X, y = make()
     if options.get("cost") is not None and y.max() < 2:

@@ -14,6 +14,7 @@ from minrisk.ensemble import defaults
 from minrisk.ensemble.calibration import fit_mixture, fit_weight
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import folded_rows
+from tests.helpers.common import slow_after
 
 
 def rare(seed, n, slope, level, d=20, told=6, tests=8000):
@@ -24,7 +25,7 @@ def rare(seed, n, slope, level, d=20, told=6, tests=8000):
     return X[:n], y[:n], X[n:], y[n:]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_after(1, range(3)))
 def test_rare_events_are_learnt_as_well_as_by_logistic_regression(seed):
     X, y, X_test, y_test = rare(seed, 8000, 0.45, -5.3)
     with warnings.catch_warnings():

@@ -88,9 +88,7 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [algorithm() if algorithm in QUICK else algorithm(n_estimators=10) for algorithm in ALGORITHMS]
-    + [REBELClassifier(n_estimators=10, weak_learner="stump", loss="logistic", early_stopping=True)]
-    + [MCBoostClassifier(n_estimators=5, loss="mc", weak_learner="tree", n_jobs=2)],
+    [algorithm() if algorithm in QUICK else algorithm(n_estimators=10) for algorithm in ALGORITHMS],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
@@ -99,7 +97,9 @@ def test_scikit_learn_checks(estimator, check):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [REBELClassifier(n_estimators=10, loss="squared", binning="uniform", n_jobs=2)]
+    [REBELClassifier(n_estimators=10, weak_learner="stump", loss="logistic", early_stopping=True)]
+    + [MCBoostClassifier(n_estimators=5, loss="mc", weak_learner="tree", n_jobs=2)]
+    + [REBELClassifier(n_estimators=10, loss="squared", binning="uniform", n_jobs=2)]
     + [MultiBoostClassifier(n_estimators=5, penalty="constraint", keep_stages=True, early_stopping=True)]
     + [MCBoostClassifier(n_estimators=5, descent="codewords", weak_learner="tree", loss="gamma-phi", gamma="log")]
     + [StagewiseMCBoostClassifier(n_estimators=5, loss="logistic", weak_learner="tree", max_depth=2, n_jobs=2)]

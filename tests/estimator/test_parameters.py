@@ -48,6 +48,7 @@ from minrisk.estimator.parameters import (
     share_of,
 )
 from minrisk.rows.base import GrowthRule
+from tests.helpers.common import crossed, slow_after
 
 WARM = [algorithm for algorithm in ALGORITHMS if algorithm is not MinRiskClassifier]
 NO_LIMIT = [2**31 - 1, sys.maxsize, np.uint64(2**64 - 1), 10**400]
@@ -282,8 +283,14 @@ def test_searches_pass_numpys_types(wine, tmp_path):
 
 
 # -- no limit ------------------------------------------------------------------------------------------------------------
+LIMITED = [(algorithm, name) for algorithm in ALGORITHMS for name in whole_numbers(algorithm)]
+ONCE = {
+    name: (algorithm, name) for algorithm, name in reversed(LIMITED)
+}.values()  # by the first that has the parameter
+
+
 @pytest.mark.parametrize(
-    ("algorithm", "name"), [(algorithm, name) for algorithm in ALGORITHMS for name in whole_numbers(algorithm)]
+    ("algorithm", "name"), slow_after(len(ONCE), sorted(LIMITED, key=lambda limited: limited not in ONCE))
 )
 def test_no_limit_may_be_any_large_number(wine, algorithm, name, tmp_path):
     X, y = wine
@@ -350,9 +357,7 @@ def state(model):
     return {name: value for name, value in vars(model).items() if name not in model.get_params()}
 
 
-@pytest.mark.parametrize("bad", BAD)
-@pytest.mark.parametrize("warm", [False, True])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(("algorithm", "bad", "warm"), crossed(ALGORITHMS, BAD, [True, False]))
 def test_a_failing_fit_changes_nothing(wine, algorithm, warm, bad):
     X, y = wine
     if warm and algorithm is MinRiskClassifier:
@@ -498,7 +503,7 @@ OTHER = {"binning": "uniform", "max_bins": 17}
         (GradBoostClassifier, {"norm": "linf"}),
     ],
 )
-@pytest.mark.parametrize("loaded", [False, True])
+@pytest.mark.parametrize("loaded", slow_after(1, [True, False]))
 def test_rounds_of_another_kind_are_refused(wine, algorithm, changed, loaded, tmp_path):
     X, y = wine
     model, (name,) = small(algorithm).fit(X, y), changed

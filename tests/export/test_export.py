@@ -21,6 +21,7 @@ from minrisk.export import linear_features, register_skl2onnx, to_json, to_onnx,
 from minrisk.export.onnx_model import float32_below
 from minrisk.export.parts import leaf_trees, parts_of
 from minrisk.metrics import expected_cost
+from tests.helpers.common import slow_after
 from tests.inspection.test_tree_frame import planes
 
 SAME = 1e-5  # of the largest score
@@ -436,7 +437,7 @@ def test_skl2onnx_without_probabilities():
     assert (decision == model.predict(X)).mean() > 0.99
 
 
-@pytest.mark.parametrize("kind", ["rebel", "pool"])
+@pytest.mark.parametrize("kind", slow_after(1, ["pool", "rebel"]))
 def test_compiled_c(kind, tmp_path, pooled):
     tl2cgen = pytest.importorskip("tl2cgen", reason="C is made of Treelite's models by tl2cgen")
     X, y = wine()

@@ -1,5 +1,6 @@
 """Small data and parts for tests of the core."""
 
+import itertools
 from dataclasses import fields, replace
 
 import numpy as np
@@ -30,6 +31,20 @@ def slow_after(n, cases):
     cases = list(cases)
     rest = (case if isinstance(case, tuple) else (case,) for case in cases[n:])
     return [*cases[:n], *(pytest.param(*case, marks=pytest.mark.slow) for case in rest)]
+
+
+def slow_but(kept, cases):
+    """The cases that are kept as they are, and the others marked slow."""
+    return [case if case in kept else pytest.param(case, marks=pytest.mark.slow) for case in cases]
+
+
+def crossed(*lists):
+    """All combinations of values; marked slow are those with more than one value that is not the first of its list."""
+    firsts = [[number == 0 for number, _ in enumerate(values)] for values in lists]
+    return [
+        pytest.param(*case, marks=[pytest.mark.slow] if first.count(False) > 1 else [])
+        for case, first in zip(itertools.product(*lists), itertools.product(*firsts), strict=True)
+    ]
 
 
 def few_are_many(monkeypatch, n_rows):

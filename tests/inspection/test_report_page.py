@@ -21,12 +21,20 @@ from sklearn.datasets import load_iris, load_wine, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from minrisk import ALGORITHMS, CostMatrix, LocalizedSimilaritiesClassifier, MinRiskClassifier, REBELClassifier
+from minrisk import (
+    ALGORITHMS,
+    CostMatrix,
+    LocalizedSimilaritiesClassifier,
+    MinRiskClassifier,
+    REBELClassifier,
+    StructBoostClassifier,
+)
 from minrisk.inspection import CostConfusionDisplay, report, shap_values, why
 from minrisk.inspection.plotting import plain
 from minrisk.inspection.report_page import JudgedRows, MeanValue, _with_error
 from minrisk.metrics import best_constant_cost, cost_confusion_matrix, expected_cost
 from tests.helpers.command_line import invoke, refused, run
+from tests.helpers.common import slow_after, slow_but
 
 ODD = np.array(["<script>alert(1)</script>", "$\\foo$ & co", "größe \x1b[2J"])
 COST = CostMatrix([[0, 1, 5], [2, 0, 1], [9, 4, 0]], classes=ODD)
@@ -104,7 +112,10 @@ def wine():
     return X[:, :6], ODD[y]
 
 
-@pytest.mark.parametrize("cls", ALGORITHMS, ids=lambda cls: cls.__name__)
+PAGES = (MinRiskClassifier, REBELClassifier, LocalizedSimilaritiesClassifier, StructBoostClassifier)
+
+
+@pytest.mark.parametrize("cls", slow_but(PAGES, ALGORITHMS), ids=lambda cls: cls.__name__)
 def test_every_algorithm(cls, wine):
     X, y = wine
     model = cls(COST, n_estimators=5, random_state=0).fit(X[::2], y[::2])
@@ -270,7 +281,9 @@ def test_costs_by_row(wine):
         report(model, X, y)
 
 
-@pytest.mark.parametrize(("n_classes", "n_columns", "n_rows"), [(2, 1, 60), (30, 40, 3000), (3, 800, 200)])
+@pytest.mark.parametrize(
+    ("n_classes", "n_columns", "n_rows"), slow_after(1, [(2, 1, 60), (30, 40, 3000), (3, 800, 200)])
+)
 def test_sizes(n_classes, n_columns, n_rows):
     rng = np.random.default_rng(0)
     if n_columns == 1:

@@ -33,6 +33,7 @@ from minrisk import (
 from minrisk.ensemble import training
 from minrisk.ensemble.trees import Random
 from minrisk.inspection import to_frame, why
+from tests.helpers.common import crossed
 from tests.inspection.test_tree_frame import leaf_of, planes, with_linear
 
 COST = np.array([[0, 1, 5], [2, 0, 1], [9, 4, 0.0]])
@@ -64,8 +65,9 @@ def line(row, name, values):
     return rows
 
 
-@pytest.mark.parametrize("cls", ALGORITHMS, ids=lambda cls: cls.__name__)
-@pytest.mark.parametrize("cost", [None, COST], ids=["0/1", "costs"])
+@pytest.mark.parametrize(
+    ("cls", "cost"), crossed(ALGORITHMS, [COST, None]), ids=lambda each: getattr(each, "__name__", None)
+)
 def test_every_algorithm(cls, cost, wine):
     X, y = wine
     model = cls(cost=cost, n_estimators=8, random_state=0).fit(X, y)

@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold
 
 import minrisk
 from minrisk.io.model_file import MAGIC, ModelFileError
-from tests.helpers.common import slow_after
+from tests.helpers.common import slow_after, slow_but
 from tests.helpers.forging import START, changed, envelope
 
 
@@ -82,7 +82,7 @@ def test_round_trip(iris, tmp_path, kind, D):
     assert (tmp_path / "m").read_bytes() == (tmp_path / "again").read_bytes()
 
 
-@pytest.mark.parametrize("seed", slow_after(20, range(80)))
+@pytest.mark.parametrize("seed", slow_after(5, range(80)))
 @pytest.mark.parametrize("kind", minrisk.ALGORITHMS)
 def test_whatever_is_fitted_can_be_read_again(kind, seed, tmp_path):
     """Small problems of all kinds: their trees are of many shapes."""
@@ -505,7 +505,7 @@ LARGE_HEADERS = {
 }
 
 
-@pytest.mark.parametrize("name", LARGE_HEADERS)
+@pytest.mark.parametrize("name", slow_but(("words", "name"), LARGE_HEADERS))
 def test_whatever_a_fit_makes_is_saved_and_loaded(name, tmp_path):
     """A header that asks for more memory than the file's size allows is written as it is, in a larger file."""
     X = LARGE_HEADERS[name]()

@@ -97,6 +97,7 @@ def installed(tmp_path):
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes")
 
 
+@pytest.mark.slow
 def test_folders_are_tried_in_their_order(installed):
     given = installed.folder / "given"
     n, folder, said = installed.call(NUMBA_CACHE_DIR=str(given))
@@ -149,6 +150,7 @@ def test_a_folder_that_others_may_have_made_is_refused(installed, kind):
     assert not list(elsewhere.iterdir())
 
 
+@pytest.mark.slow
 def test_a_folder_that_can_only_be_read_is_read(installed):
     """An image in which a superuser compiled, run by somebody else."""
     beside = installed.folder / "minrisk" / "_kernels" / "__pycache__"
@@ -237,6 +239,7 @@ def test_damaged_files_are_not_read(tmp_path, name, how):
         assert files.load(KEY) == DATA
 
 
+@pytest.mark.slow
 def test_machine_code_of_another_kernel_or_version_is_not_run(installed):
     beside = installed.folder / "minrisk" / "_kernels" / "__pycache__"
     assert installed.call()[0] == 1
@@ -283,7 +286,9 @@ VANISHED = CALL.replace(
 
 
 @needs_posix
-@pytest.mark.parametrize(("code", "reason"), [(FULL + CALL, "File too large"), (VANISHED, "No such file or directory")])
+@pytest.mark.parametrize(
+    ("code", "reason"), slow_after(1, [(FULL + CALL, "File too large"), (VANISHED, "No such file or directory")])
+)
 def test_kernels_that_cannot_be_kept_are_compiled_in_every_process(installed, code, reason):
     for _ in range(2):
         n, folder, said = installed.call(code, NUMBA_CACHE_DIR=str(installed.folder / "given"))
@@ -292,6 +297,7 @@ def test_kernels_that_cannot_be_kept_are_compiled_in_every_process(installed, co
     assert installed.call()[0] == 1
 
 
+@pytest.mark.slow
 def test_folders_that_cannot_be_reached_are_passed_over(installed):
     n, folder, said = installed.call(NUMBA_CACHE_DIR=str(installed.folder / ("n" * 300)))
     assert n == 1 and folder.endswith("__pycache__") and "File name too long" in said
@@ -350,6 +356,7 @@ def test_what_another_user_can_have_written_is_not_read(tmp_path, where, how):
 
 
 @needs_posix
+@pytest.mark.slow
 def test_a_named_folder_of_another_user_is_passed_over(installed):
     given = installed.folder / "given"
     n, folder, _ = installed.call(NUMBA_CACHE_DIR=str(given))
@@ -362,6 +369,7 @@ def test_a_named_folder_of_another_user_is_passed_over(installed):
 
 
 @needs_posix
+@pytest.mark.slow
 def test_a_folder_in_one_that_everybody_may_write_to_and_nobody_replace_is_used(installed):
     installed.temporary.chmod(0o1777)
     given = installed.temporary / "given"

@@ -23,7 +23,7 @@ import pytest
 from sklearn.base import clone
 
 import minrisk
-from tests.helpers.common import slow_after
+from tests.helpers.common import slow_after, slow_but
 from tests.helpers.ways import MADE, answers, fit_and_answer, fitted, rows
 
 pytestmark = [
@@ -137,7 +137,7 @@ def test_predictions_while_another_thread_fits_are_of_one_fit(name):
     assert seen <= allowed and not hasattr(made, "model_")
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky", "multiprocessing"])
+@pytest.mark.parametrize("backend", slow_after(2, ["threading", "loky", "multiprocessing"]))
 @pytest.mark.parametrize("name", SOME)
 def test_backends_of_joblib(name, backend):
     calls = [joblib.delayed(fit_and_answer)(name, seed % 2) for seed in range(4)]
@@ -160,7 +160,7 @@ def test_a_thread_with_a_small_stack():
 
 
 # -- in processes --------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", slow_after(2, METHODS))
 @pytest.mark.parametrize("name", SOME)
 def test_pools_of_processes(name, method):
     """Fits there, and predictions of a model that was fitted here."""
@@ -172,7 +172,7 @@ def test_pools_of_processes(name, method):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", slow_but(("flagship", "rebel", "similarities"), MADE))
 def test_forks_in_the_middle_of_fits(name):
     """Locks that other threads hold at this moment are nobody's in the child."""
     expected, model = alone(name), fitted(name)
@@ -305,7 +305,7 @@ os._exit(0)
 ALIKE = ("a fit as the last that a program does", "an object that is fitted when it is given up", "a fork of a fork")
 
 
-@pytest.mark.parametrize("way", slow_after(len(PROGRAMS) - len(ALIKE), sorted(PROGRAMS, key=ALIKE.__contains__)))
+@pytest.mark.parametrize("way", slow_after(3, sorted(PROGRAMS, key=ALIKE.__contains__)))
 @pytest.mark.parametrize("name", SOME)
 def test_programs(name, way):
     program, times = PROGRAMS[way]

@@ -10,6 +10,7 @@ import pytest
 
 import minrisk
 from minrisk._kernels._cache import writable_folder
+from tests.helpers.common import slow_after
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 PACKAGE = Path(minrisk.__file__).parent
@@ -145,7 +146,8 @@ for options in (dict(), dict(weak_learner="tree", max_features=0.5), dict(early_
     model.fit(X, y).predict(X)
     model.fit(X[:500], y[:500], cost=each[:500])
 GentleBoostClassifier(variant="margin", n_estimators=3).fit(X, y).predict_proba(X)
-# whatever rows come as
+"""
+ROWS = """  # whatever rows come as
 small, y_small = np.rint(3 * X[:300]), y[:300]
 with tempfile.TemporaryDirectory() as folder:
     np.save(folder + "/X.npy", small)
@@ -207,6 +209,8 @@ with tempfile.TemporaryDirectory() as folder:
     model = made["flagship"]().fit(small, y_small)
     for cost_ in (other, np.asfortranarray(other), other.astype(np.float32), other[y_small][:, None] + other):
         model.predict(small, cost=cost_)
+"""
+END = """
 assert not Compiled.kernels, Compiled.kernels
 print("nothing")
 """
@@ -232,7 +236,8 @@ _cache.KernelCache._find = take
 """
 
 
-def test_after_warmup_nothing_is_compiled(tmp_path):
+@pytest.mark.parametrize("more", slow_after(1, ["", ROWS]), ids=["methods", "rows of any kind"])
+def test_after_warmup_nothing_is_compiled(more, tmp_path):
     """In a copy of the package, which has the machine code alone that the warmup asks for."""
     shutil.copytree(PACKAGE, tmp_path / "minrisk", ignore=shutil.ignore_patterns("__pycache__"))
     environment = {**os.environ, "PYTHONPATH": str(tmp_path), "MINRISK_STORE": str(writable_folder() or tmp_path)}
@@ -247,7 +252,7 @@ def test_after_warmup_nothing_is_compiled(tmp_path):
     (tmp_path / "sitecustomize.py").unlink()
     kept = {path.name for path in folder.glob("*.nb?")}
     assert kept and not list(folder.glob("*.lock"))
-    command = [sys.executable, "-c", FITS, str(tmp_path / "model")]
+    command = [sys.executable, "-c", FITS + more + END, str(tmp_path / "model")]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.stdout == "nothing\n", done.stderr[-2000:]
     assert {path.name for path in folder.glob("*.nb?")} == kept

@@ -220,7 +220,8 @@ for model in (
 """
 
 
-@pytest.mark.parametrize("other", slow_after(1, ["Prescott", "SandyBridge"]))
+@pytest.mark.parametrize("other", ["Prescott", "SandyBridge"])
+@pytest.mark.slow
 def test_boosting_does_not_depend_on_the_kernels_of_the_blas(other, tmp_path):
     """OpenBLAS can be told to take those of another processor; others do not listen."""
     answers = {}

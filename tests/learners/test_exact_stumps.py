@@ -12,7 +12,7 @@ from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import make_rows
 from tests.algorithms.test_rebel_exact import as_twin, close, random_cost, shape
 from tests.helpers import naive
-from tests.helpers.common import coupled_loss, slow_after
+from tests.helpers.common import coupled_loss, crossed, slow_after
 
 LARGEST_STEP = 18.0
 HALVINGS = 36  # until 1e-9 is left, whose square the loss differs by
@@ -43,7 +43,7 @@ def best_stump(s, H, X, edges):
     return candidates[ahead[0]], falls
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", slow_after(10, range(24)))
 def test_every_round_begins_with_the_stump_of_the_largest_fall(seed):
     rng = np.random.default_rng(seed)
     K, d, n, depth = int(rng.integers(2, 6)), int(rng.integers(1, 5)), int(rng.integers(20, 61)), 1 + seed % 2
@@ -103,16 +103,7 @@ def rows_at(n, seed, scale, K=4):
     return rows, loss, naive.surrogate(cost[y], weight, "logistic", "paper"), X, binner.thresholds
 
 
-@pytest.mark.parametrize(
-    ("n", "scale"),
-    slow_after(
-        7,
-        [
-            *((n, scale) for n in (60, 400) for scale in (0.0, 1.0, 4.0)),
-            *((EXACT_ROWS + 500, scale) for scale in (1.0, 0.0, 4.0)),
-        ],
-    ),
-)
+@pytest.mark.parametrize(("n", "scale"), crossed([60, 400, EXACT_ROWS + 500], [1.0, 0.0, 4.0]))
 def test_bounds_hold_and_miss_no_stump(n, scale):
     rows, loss, s, X, edges = rows_at(n, 3, scale)
     found = rows.stump_bounds(loss, rows.weigh(None), np.arange(3))

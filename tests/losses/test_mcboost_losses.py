@@ -12,7 +12,7 @@ from minrisk.losses.guess_averse import GuessAverseLoss, GuessingLoss, is_guess_
 from minrisk.model.links import probabilities
 from minrisk.rows.exchange import fixed_factor
 from minrisk.rows.row_losses import Groups
-from tests.helpers.common import make_costs, random_costs
+from tests.helpers.common import make_costs, random_costs, slow_after, slow_but
 
 N = 40
 LOSSES = {
@@ -67,7 +67,7 @@ def along(loss, costs, scores, factor, move, step, log_scale=0.0):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-@pytest.mark.parametrize("K", range(2, 13))
+@pytest.mark.parametrize("K", slow_but((2, 3, 4, 5, 8, 12), range(2, 13)))
 def test_edges_and_lines_are_numerical_derivatives(name, K):
     loss = LOSSES[name]
     costs, scores, rng = example(K, K, per_row=K % 2 == 0)
@@ -282,7 +282,7 @@ def test_gel_does_not_see_symmetric_costs(K):
     assert np.abs(probabilities("softmax2", least_at("gel", cost, p)[None])[0] - p).max() > 0.01
 
 
-@pytest.mark.parametrize("K", [2, 3, 5, 8])
+@pytest.mark.parametrize("K", slow_after(2, [2, 3, 5, 8]))
 def test_who_decides_at_the_least_cost(K):
     """Sec. 5.1: L_s and L_t are classification calibrated, GLL is not; nor is GEL, with more than two classes."""
     rng = np.random.default_rng(K)

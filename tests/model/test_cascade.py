@@ -21,7 +21,7 @@ from minrisk.model.additive import AdditiveModel, pack
 from minrisk.model.cascade import NEVER, Cascade, DecisionRule, Stages, stage_rounds
 from minrisk.model.coded_trees import CodedTrees
 from minrisk.model.rounded_vectors import RoundedVectors
-from tests.helpers.common import slow_after
+from tests.helpers.common import crossed, slow_after
 from tests.model.test_model import leaf_tree
 
 D = 4
@@ -37,8 +37,7 @@ def random_model(rng, K, n_trees=80, leaves=(2, 20), scale=1.0, temperature=1.0,
 
 
 # -- 64 rows at a time ---------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("leaves", [2, 17, 64, 65, 255, 256, 257, 300, 700])
-@pytest.mark.parametrize("n_features", [1, 3, 300])
+@pytest.mark.parametrize(("n_features", "leaves"), crossed([3, 1, 300], [256, 2, 17, 64, 65, 255, 257, 300, 700]))
 def test_trees_of_every_size_give_the_scores_of_walks(leaves, n_features):
     rng = np.random.default_rng(leaves + n_features)
     trees = [leaf_tree(rng, n_features, leaves, 3) for _ in range(9)]

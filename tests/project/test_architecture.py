@@ -1,6 +1,7 @@
 """Rules of the structure, read off the sources: where Numba is, which way imports run, what must not occur."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -58,8 +59,13 @@ def of_each(cases):
     return decorate
 
 
+@functools.cache
+def parsed(path):
+    return ast.parse(path.read_text())
+
+
 def imports(path, everywhere=True):
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     for node in ast.walk(tree) if everywhere else tree.body:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -77,9 +83,14 @@ def package_of(name):
     return parts[0] if parts else "__init__"
 
 
+@functools.cache
 def imported_modules(path):
     """Ours, also those named by `from package import module`, and for type checkers only."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    return list(imports_of_ours(path))
+
+
+def imports_of_ours(path):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "minrisk":
             for alias in node.names:
                 inside = f"{node.module}.{alias.name}"
@@ -138,7 +149,7 @@ def test_no_pickle_no_print_no_stub(path):
 
 def loops_over_rounds(path):
     """Lines of loops whose bounds or conditions speak of rounds, and that are no comprehension."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, (ast.For, ast.While)):
             told = r"\bn_rounds\b|^seeds$" if isinstance(node, ast.For) else r"\breached\b"
             if re.search(told, ast.unparse(node.iter if isinstance(node, ast.For) else node.test)):
@@ -174,7 +185,7 @@ def writes(call):
 
 @of_each(FILES)
 def test_files_are_written_in_one_way(path):
-    code = ast.parse(path.read_text())
+    code = parsed(path)
     blocks = [node for node in ast.walk(code) if isinstance(node, ast.With)]
     beside = [node for node in blocks if re.match(r"(write_beside|temporary)\(", ast.unparse(node.items[0]))]
     within = {node for block in beside for node in ast.walk(block)}

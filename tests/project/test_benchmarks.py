@@ -51,7 +51,24 @@ PEERS_OF = {
     "benchmarks.replicate.stagewise_paths": "CVXPY",
     "benchmarks.model_size": "LightGBM",
 }
-SLOW = {*MEASURED, *PEERS_OF} - {"benchmarks.exported"}  # the others with peers are run without
+LONG = (
+    "benchmarks.before_after",
+    "benchmarks.frames",
+    "benchmarks.front",
+    "benchmarks.kddcup",
+    "benchmarks.kills",
+    "benchmarks.replicate.guess_averse",
+    "benchmarks.replicate.rebel_pictures",
+    "benchmarks.replicate.rebel_synthetic",
+    "benchmarks.replicate.rebel_uci",
+    "benchmarks.replicate.stagewise",
+    "benchmarks.replicate.stagewise_mnist",
+    "benchmarks.replicate.stagewise_speed",
+    "benchmarks.settings",
+    "benchmarks.shap_values",
+    "benchmarks.sparse",
+)  # some seconds each
+SLOW = {*MEASURED, *LONG, *PEERS_OF} - {"benchmarks.exported"}  # the others with peers are run without
 LIMITS = {"benchmarks.cold_start": 600, "benchmarks.attack": 300}  # seconds of processors; kernels are compiled there
 ELSEWHERE = (
     "benchmarks.attack",
@@ -166,13 +183,13 @@ def test_every_benchmark_is_found():
 @pytest.mark.parametrize(
     "module",
     slow_after(
-        5,
+        2,
         [
-            "benchmarks.categories",
             "benchmarks.kddcup",
+            "benchmarks.row_costs",
+            "benchmarks.categories",
             "benchmarks.quality",
             "benchmarks.replicate.stagewise_mnist",
-            "benchmarks.row_costs",
             "benchmarks.rare",
         ],
     ),
@@ -203,7 +220,7 @@ def test_a_cold_start_without_data_sets(monkeypatch, tmp_path):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    ("module", "absent"), slow_after(len(PEERS_OF) - 1, PEERS_OF.items())
+    ("module", "absent"), slow_after(4, sorted(PEERS_OF.items(), key=lambda peer: "LightGBM" in peer[1]))
 )  # `tests/io/test_model_size.py` is of sizes
 def test_quick_without_peers(module, absent, quick, monkeypatch):
     for peer in PEERS:

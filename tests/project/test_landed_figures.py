@@ -26,6 +26,7 @@ from benchmarks.replicate import (
     stagewise_paths,
     two_sided_stumps,
 )
+from tests.helpers.common import slow_after
 
 LANDED = common.RESULTS
 LOST = {"8af73cf"}  # a commit that was never merged; the 42 lines of costs per row name it
@@ -70,6 +71,7 @@ def test_other_bars(method):
     same_digits("baselines_refit_trials", [row], "data", "method", "split")
 
 
+@pytest.mark.slow
 def test_structboost(fresh, monkeypatch):
     usual = {"StructBoost": baselines.struct_methods()["StructBoost"]}
     monkeypatch.setattr(baselines, "SPLITS", 1)
@@ -83,6 +85,7 @@ def test_costs_or_posteriors(setting):
     same_digits("rebel_synthetic_trials", rows, "setting", "data", "matrix")
 
 
+@pytest.mark.slow
 def test_depth():
     rows = rebel_depth.row_of("usps", "0/1", "paper", 1, 400, 1)
     same_digits("rebel_depth", rows, "data", "costs", "method", "depth")
@@ -95,6 +98,7 @@ def test_costs_move_borders():
     same_digits("rebel_pictures", [rebel_pictures.counted(name, cost, y_test, decided, "test")], "costs", "rows")
 
 
+@pytest.mark.slow
 def test_taxonomies(tmp_path):
     """Figure 6's protocol; Figure 5's and Table VIII's differ in how rows are drawn and rounds are chosen."""
     images.make(tmp_path, "usps")
@@ -148,6 +152,7 @@ def test_similarities(figure, name, method):
     same_digits("localized_similarities_trials", [row | trial()], *row)
 
 
+@pytest.mark.slow
 def test_bound(fresh):
     """Figure 7; Figure 6 has the same fits with real answers."""
     localized_similarities.figure7({"n_jobs": 1, "n_candidates": None, "n_neighbors": None}, ["glass"])
@@ -155,7 +160,9 @@ def test_bound(fresh):
 
 
 # -- stage-wise MCBoost ------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("method", [method for method in stagewise.METHODS if not method.endswith("_l2")])
+@pytest.mark.parametrize(
+    "method", slow_after(3, [method for method in stagewise.METHODS if not method.endswith("_l2")])
+)
 def test_table_5(method):
     nus = {each: stagewise.chosen(each) for each in stagewise.CHOICES}
     (trial,) = stagewise.trials("V", 0, ["wine"], [method], nus)
@@ -204,24 +211,27 @@ def test_paths():
 
 
 # -- PIBoost -----------------------------------------------------------------------------------------------------------
+@pytest.mark.slow
 def test_table_3(fresh):
     piboost.table_3(["car"], 1)
     same_digits("piboost_uci", common.kept("piboost_uci"), "data", "separators")
     same_digits(piboost.CURVES, common.kept(piboost.CURVES), "data", "method", "fold")
 
 
-@pytest.mark.parametrize("method", [*piboost.OTHERS, *piboost.VARIANTS])
+@pytest.mark.parametrize("method", slow_after(1, [*piboost.OTHERS, *piboost.VARIANTS]))
 def test_other_columns_of_table_3(method, fresh):
     piboost.columns_of_others(["car"], [method], 1)
     same_digits("piboost_others", common.kept("piboost_others"), "data", "method")
 
 
+@pytest.mark.slow
 def test_trees_of_other_sizes(fresh, monkeypatch):
     monkeypatch.setattr(piboost, "READINGS", {"a tenth, depth 2": {"max_depth": 2}})
     piboost.readings(["pendigits"])
     same_digits("piboost_readings", common.kept("piboost_readings"), "data", "trees")
 
 
+@pytest.mark.slow
 def test_costs(fresh, monkeypatch):
     monkeypatch.setattr(piboost, "COST_SETS", ["vehicle"])
     monkeypatch.setattr(piboost, "COST_KINDS", ["lognormal"])

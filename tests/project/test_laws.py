@@ -36,6 +36,7 @@ from minrisk import (
 from minrisk.algorithms import ALGORITHMS
 from minrisk.data.categories import Categories
 from minrisk.metrics import best_constant_cost, cost_confusion_matrix, expected_cost, regret
+from tests.helpers.common import crossed, slow_after, slow_but
 
 CASES = int(os.environ.get("MINRISK_LAW_CASES", 200))
 FEW = {"n_estimators": 4}
@@ -90,6 +91,7 @@ MAKERS = {
     },
 }
 NAMES = sorted(MAKERS)
+FIRST = {type(make()): name for name, make in reversed(MAKERS.items())}.values()  # of each algorithm
 CORRECTIVE = ("gradboost", "multiboost", "structboost")  # change earlier rounds: no learning rate
 NEED_A_MATRIX = ("badacost", "mcboost mc")
 DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
@@ -122,6 +124,11 @@ def test_every_algorithm_is_here():
     assert made == set(ALGORITHMS.values() if isinstance(ALGORITHMS, dict) else ALGORITHMS)
 
 
+def each(names=NAMES):
+    """Of each algorithm its usual parameters; the others are marked slow."""
+    return pytest.mark.parametrize("name", slow_but(FIRST, names))
+
+
 def law(names=NAMES):
     """A test of every estimator on drawn data."""
 
@@ -133,7 +140,7 @@ def law(names=NAMES):
             database=None,
             suppress_health_check=list(HealthCheck),
         )(given(seed=st.integers(0, 2**32 - 1))(test))
-        return pytest.mark.parametrize("name", names)(tried)
+        return each(names)(tried)
 
     return decorate
 
@@ -278,7 +285,7 @@ def test_what_is_shown_of_costs_near_the_end_of_float64_is_finite(name, seed):
                 assert all(np.isfinite(scores).all() for scores in model.staged_decision_function(X))
 
 
-@law(["min risk softmax", "min risk exponential", "min risk auto"])
+@law(["min risk auto", "min risk softmax", "min risk exponential"])
 def test_neither_matters_to_decisions_under_other_costs(name, seed):
     rng, X, y, cost = problem(seed)
     model = fit(name, X, y)
@@ -374,7 +381,7 @@ def test_a_class_of_weight_0_is_not_there(name, seed):
 
 
 @pytest.mark.parametrize("K", [2, 3])
-@pytest.mark.parametrize("name", NAMES)
+@each()
 def test_where_one_class_only_has_weight_it_is_the_answer(name, K):
     rng, X, y, _ = problem(1, K)
     for k in range(K):
@@ -440,7 +447,7 @@ def test_a_loss_of_one_mistake_counts_effective_rows():
     assert model.n_iter_ == stated_.n_iter_ < 200
 
 
-@pytest.mark.parametrize("K", [3, 12])
+@pytest.mark.parametrize("K", slow_after(1, [3, 12]))
 @law([name for name in NAMES if name not in DRAWN])
 def test_only_ratios_matter_with_categories_of_many_values(name, seed, K):
     """Their shares are of effective rows. MultiBoost's vectors of twelve classes are told by L-BFGS to fewer digits."""
@@ -470,7 +477,7 @@ def test_the_order_of_the_rows_changes_no_decision(name, seed):
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7, atol=1e-7)
 
 
-@pytest.mark.parametrize("K", [3, 12])
+@pytest.mark.parametrize("K", slow_after(1, [3, 12]))
 @law()
 def test_nor_with_categories_of_many_values(name, seed, K):
     rng, X, y, cost = towns(seed, K)
@@ -579,7 +586,7 @@ def test_features_times_a_power_of_two_change_no_decision(name, seed):
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in reduce")  # in scikit-learn's check of X
-@pytest.mark.parametrize("name", NAMES)
+@each()
 def test_answers_are_finite_whatever_the_features(name):
     _, X, y, cost = problem(0)
     near = X / np.abs(X).max()
@@ -610,7 +617,7 @@ def test_a_loss_that_depends_on_the_size_of_costs_moves_with_them_and_does_not_j
         fit(name, X, y, 1e30 * cost)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("min risk")])
+@each([name for name in NAMES if not name.startswith("min risk")])
 def test_early_stopping_is_no_dearer_than_the_best_constant_where_few_rare_rows_are_set_apart(name):
     """A hundred times as dear, one in ten, and ten of them set apart, which no round misses by luck."""
     C, rng = np.array([[0.0, 1.0], [100.0, 0.0]]), np.random.default_rng(1)
@@ -626,7 +633,7 @@ def test_early_stopping_is_no_dearer_than_the_best_constant_where_few_rare_rows_
 
 # -- nothing to learn --------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("features", ["constant", "missing", "useless", "random"])
-@pytest.mark.parametrize("name", NAMES)
+@each()
 def test_nothing_to_learn_gives_the_cheapest_constant(name, features):
     y = np.repeat([0, 1, 2], [12, 60, 12])
     X = {
@@ -647,7 +654,7 @@ def test_nothing_to_learn_gives_the_cheapest_constant(name, features):
         assert paid == pytest.approx(least) or (features == "random" and (name not in DRAWN or paid <= least))
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("min risk")])
+@each([name for name in NAMES if not name.startswith("min risk")])
 def test_early_stopping_before_the_first_round_gives_the_cheapest_constant(name):
     rng = np.random.default_rng(1)
     y = rng.choice(3, 120, p=[0.1, 0.8, 0.1])
@@ -677,7 +684,7 @@ def test_going_on_after_early_stopping_is_one_long_fit(name, seed):
     np.testing.assert_array_equal(parts.decision_function(X), whole.decision_function(X))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each()
 def test_costs_that_are_all_the_same_leave_nothing_to_decide(name):
     _, X, y, _ = problem(0)
     with warnings.catch_warnings():
@@ -689,8 +696,8 @@ def test_costs_that_are_all_the_same_leave_nothing_to_decide(name):
         assert np.all(model.predict(X) == 0) and np.isfinite(model.decision_function(X)).all()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith(CORRECTIVE)])
-@pytest.mark.parametrize("rate", [100.0, 1000.0, 1e300])
+@each([name for name in NAMES if not name.startswith(CORRECTIVE)])
+@pytest.mark.parametrize("rate", slow_after(1, [1e300, 100.0, 1000.0]))
 def test_learning_rates_far_above_1_end_in_a_finite_model(name, rate):
     _, X, y, cost = problem(3)
     with warnings.catch_warnings():
@@ -709,9 +716,12 @@ def test_steps_that_are_far_too_long_end_in_a_finite_model(name, size):
     assert np.isfinite(model.decision_function(X)).all() and np.isfinite(model.train_loss_).all()
 
 
-@pytest.mark.parametrize("ratio", [1e3, 1e4, 3e4, 1e6, 1e8])
-@pytest.mark.parametrize("surrogate", ["gel", "gll", "coupled"])
-@pytest.mark.parametrize("dear", ["row 2", "row 0", "cell", "cycle", "two rows", "per row"])
+@pytest.mark.parametrize(
+    ("dear", "surrogate", "ratio"),
+    crossed(
+        ["row 2", "row 0", "cell", "cycle", "two rows", "per row"], ["gel", "gll", "coupled"], [1e8, 1e3, 1e4, 3e4, 1e6]
+    ),
+)
 def test_costs_that_are_far_apart_hide_no_feature(surrogate, dear, ratio):
     """Classes that a feature tells apart are told apart, whichever mistakes are the dear ones."""
     y = np.arange(300) % 3

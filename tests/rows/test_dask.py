@@ -72,7 +72,7 @@ def expected(monkeypatch, tmp_path):
 def test_models_are_the_same(n_workers, cluster, client, expected, tmp_path):
     cluster.scale(n_workers)
     client.wait_for_workers(n_workers)
-    for n_parts in (1, 20):
+    for n_parts in (1, 7):
         assert content(clone(MODEL).fit(*of_dask(n_parts)), tmp_path) == expected
     cluster.scale(2)
 
@@ -117,6 +117,7 @@ def test_pieces_stay_where_they_are(client, monkeypatch):
     assert len(asked) == drivers[0].n_exchanges > 50
 
 
+@pytest.mark.slow
 def test_killed_workers(client, cluster, expected, tmp_path):
     """A worker is lost at random moments, and one joins."""
     random, done, killed = np.random.default_rng(0), threading.Event(), []
@@ -145,6 +146,7 @@ def test_killed_workers(client, cluster, expected, tmp_path):
     assert len(killed) > 2
 
 
+@pytest.mark.slow
 def test_two_fits_at_once(client, expected, tmp_path):
     found = []
 
@@ -367,7 +369,7 @@ def test_a_worker_that_is_lost_just_now_has_no_other_code(client, monkeypatch):
     check_workers(client)
 
 
-@pytest.mark.parametrize("few", [0, 10**6])
+@pytest.mark.parametrize("few", slow_after(1, [10**6, 0]))
 def test_whole_numbers_that_merge_are_told(few, client, monkeypatch):
     monkeypatch.setattr("minrisk.estimator.elsewhere.FEW_ROWS", few)
     ids = pd.DataFrame(
@@ -409,7 +411,7 @@ def test_answers_that_are_lost_with_all_workers_are_not_waited_for(monkeypatch):
             gathered(client, futures)
 
 
-@pytest.mark.parametrize("lost", ["scheduler", "workers"])
+@pytest.mark.parametrize("lost", slow_after(1, ["workers", "scheduler"]))
 def test_a_fit_goes_on_with_another_cluster(lost, tmp_path, monkeypatch):
     """From its checkpoint, with other partitions, to the bytes of a fit that lost nothing."""
     as_many_rows(monkeypatch)

@@ -14,7 +14,7 @@ from minrisk import BAdaCostClassifier, MinRiskClassifier, REBELClassifier, Stag
 from minrisk.model.cascade import NEVER
 from minrisk.rows.placed import Part, PlacedRows
 from minrisk.rows.remote import Shard
-from tests.helpers.common import few_are_many, without_kinds
+from tests.helpers.common import crossed, few_are_many, without_kinds
 from tests.helpers.partitions import Divided, divide
 from tests.rows.test_pieces import content
 
@@ -79,8 +79,7 @@ def test_leads_are_kept(judged, monkeypatch, tmp_path):
     assert there.model_.cascade.leads.min() < NEVER and there.model_.cascade.ending.max() > 0.0
 
 
-@pytest.mark.parametrize("n_parts", [1, 2, 7])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("name", "n_parts"), crossed(MODELS, [7, 1, 2]))
 def test_models_are_the_same(name, n_parts, monkeypatch, tmp_path):
     engines = check_same(MODELS[name], monkeypatch, tmp_path, n_parts, n_shards=min(n_parts, 3))
     assert engines[0].asked > 5
@@ -125,16 +124,16 @@ def test_a_refit_forgets_the_names_of_columns(few, monkeypatch):
     assert not hasattr(model.fit(Divided(X[:, :3], cuts), Divided(y, cuts)), "feature_names_in_")
 
 
-@pytest.mark.parametrize("weights", ["any", "whole, some 0"])
-@pytest.mark.parametrize("name", ["stumps", "vector trees", "pool"])
+@pytest.mark.parametrize(("name", "weights"), crossed(["stumps", "vector trees", "pool"], ["whole, some 0", "any"]))
 def test_weights(name, weights, monkeypatch, tmp_path):
     random = np.random.default_rng(2)
     weight = random.exponential(size=900) if weights == "any" else random.integers(0, 3, 900).astype(float)
     check_same(MODELS[name], monkeypatch, tmp_path, 6, weight=weight, n_shards=3)
 
 
-@pytest.mark.parametrize("kind", ["by row", "by row and class", "whole", "weighted", "named"])
-@pytest.mark.parametrize("name", ["stumps", "costs", "pool"])
+@pytest.mark.parametrize(
+    ("name", "kind"), crossed(["stumps", "costs", "pool"], ["by row", "by row and class", "whole", "weighted", "named"])
+)
 def test_costs_that_differ_by_row(name, kind, monkeypatch, tmp_path):
     import pandas as pd
 
@@ -165,8 +164,7 @@ def test_lost_pieces_are_built_anew(name, monkeypatch, tmp_path):
     assert engines[0].n_lost > 3
 
 
-@pytest.mark.parametrize("costs_per_row", [False, True])
-@pytest.mark.parametrize("name", ["vector trees", "pool", "stumps"])
+@pytest.mark.parametrize(("name", "costs_per_row"), crossed(["stumps", "vector trees", "pool"], [False, True]))
 def test_nothing_of_all_rows_leaves_its_place(name, costs_per_row, monkeypatch):
     as_many_rows(monkeypatch)
     monkeypatch.setattr("minrisk.rows.placed.QUANTILE_ROWS", 300)

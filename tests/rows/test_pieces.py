@@ -35,7 +35,7 @@ from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
 from minrisk.rows.folded import FoldedRows
 from minrisk.rows.growth import MOST_TIMES
-from tests.helpers.common import slow_after
+from tests.helpers.common import slow_after, slow_but
 from tests.helpers.pieces import Meeting, PiecedFoldedRows, PiecedRows, Together, assert_same, in_pieces
 
 
@@ -58,7 +58,17 @@ def check_same(fit, n_pieces, monkeypatch, folder, in_folds=False):
     return made
 
 
-@pytest.mark.parametrize("name", sorted(problems()))
+LONG = (
+    "samples",
+    "rules",
+    "no signal",
+    "exponential",
+    "exact splits",
+    "gaps",
+)  # what is found, others are found as well
+
+
+@pytest.mark.parametrize("name", slow_but({name for name in problems() if not name.endswith(LONG)}, sorted(problems())))
 def test_models_are_the_same(name, monkeypatch, tmp_path):
     check_same(problems()[name], 4 if len(name) % 2 else 2, monkeypatch, tmp_path)
 
@@ -259,7 +269,7 @@ def test_drawn_sparse_rows(options, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("costs", "judged", "in_folds"),
     slow_after(
-        2,
+        1,
         [
             (COSTS, 1000, True),
             (None, defaults.JUDGED_STAGES, False),
