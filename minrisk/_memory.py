@@ -70,7 +70,7 @@ def points(X: npt.ArrayLike) -> np.ndarray:
 
 
 def give_back() -> None:
-    """Return to the system what was freed and the allocator keeps, where it can be told to (glibc)."""
+    """Give back to the system what was freed and the allocator keeps, where it can be told to (glibc)."""
     if sys.platform == "linux":
         with suppress(AttributeError):  # other C libraries
             ctypes.CDLL(None).malloc_trim(0)

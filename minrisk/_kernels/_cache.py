@@ -142,13 +142,13 @@ class _Notes:
         self.unusable, self.not_kept = "", ""
 
     def unread(self, folder: Path, error: Exception) -> None:
-        """Return files were there and could not be used."""
+        """Note that files were there and could not be used."""
         if not self.unusable:
             self.unusable = f"{folder}: {getattr(error, 'strerror', None) or error}"
             logger.warning("minrisk: compiled kernels cannot be used and are compiled again: %s", self.unusable)
 
     def unwritten(self, folder: Path, error: Exception) -> None:
-        """Return files could not be written."""
+        """Note that files could not be written."""
         if not self.not_kept:
             self.not_kept = f"{folder}: {getattr(error, 'strerror', None) or error}"
             logger.warning(

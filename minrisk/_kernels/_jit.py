@@ -61,7 +61,7 @@ class _Compilations(event.Listener):  # type: ignore[misc]
                 gc.enable()
 
     def _after_fork(self) -> None:
-        """Return a child has not the thread that compiles."""
+        """Forget the thread that compiles, which a child does not have."""
         if self.depth and self.collects:
             gc.enable()
         self.depth = 0

@@ -115,7 +115,7 @@ def add_leaf(values, factor, order, start, end, out):
 
 @kernel
 def leaf_column_sums(edge, mass, top_edge, top_mass, bits, order, start, end, edge_sums, mass_sums):
-    """Return sums of edge and mass over the rows of each leaf, (L, D) each; see `add_leaf`."""
+    """Sum edge and mass over the rows of each leaf, (L, D) each; see `add_leaf`."""
     edge_factor, mass_factor = fixed_factors(top_edge, bits), fixed_factors(top_mass, bits)
     for leaf in range(start.shape[0]):
         add_leaf(edge, edge_factor, order, start[leaf], end[leaf], edge_sums[leaf])

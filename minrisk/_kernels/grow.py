@@ -453,7 +453,7 @@ def evaluate_histograms(histograms, features, n_bins, total, search, draws):
 
 @part
 def partition(column, b, order, start, end, spare):
-    """Return rows of a node with bins up to b first, in their old order; returns where the others begin."""
+    """Put rows of a node with bins up to b first, in their old order, and return where the others begin."""
     middle, n_right = start, 0
     for i in range(start, end):  # without branches on the data
         row = order[i]
@@ -749,7 +749,7 @@ def evaluate_packed(stored, packed, columns, order, start, end, total, search, t
 
 @kernel
 def divide_entries(stored, j, b, order, start, end, spare, side):
-    """Return rows of a node with bins of feature j up to b first, in their old order; returns where the others begin.
+    """Put rows of a node with bins of feature j up to b first, in their old order; return where the others begin.
 
     `side` (n,) is zero, and left so.
     """

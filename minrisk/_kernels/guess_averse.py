@@ -365,7 +365,7 @@ def pair_values(cost, index, label, weight, scores, log_scale, in_bag, factor, s
 
 @kernel
 def gather_pairs(cost, index, label, weight, scores, log_scale, group, n_groups, start, stop, terms):
-    """Return sums over group g of w c_j e^(S_j), then of e^(-S_k), the products of the two times e^-log_scale."""
+    """Sum over group g w c_j e^(S_j), then of e^(-S_k), the products of the two times e^-log_scale."""
     D = scores.shape[1]
     height = rows_at_once(D)
     up, down, scale = np.empty((height, D)), np.empty((height, D)), np.empty(height)

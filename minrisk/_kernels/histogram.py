@@ -77,7 +77,7 @@ def edge_histogram(X_binned, features, fixed, start, stop, out):
 
 @kernel
 def edge_histogram_sparse(X_binned, features, fixed, offsets, rows, total, frequent, n_bins, out):
-    """Return the same over all rows, for features with a sparse index; the frequent bin is `total` less the rest."""
+    """Sum over all rows, for features with a sparse index; the frequent bin is `total` less the rest."""
     n_columns = fixed.shape[1]
     for c in range(features.shape[0]):
         j = features[c]
@@ -111,7 +111,7 @@ def leaf_histogram(X_binned, features, leaf, first_leaf, fixed, start, stop, out
 
 @kernel
 def leaf_histogram_sparse(X_binned, features, leaf, first_leaf, fixed, offsets, rows, total, frequent, n_bins, out):
-    """Return the same over all rows, for features with a sparse index; `total` holds the sum of each leaf."""
+    """Sum over all rows, for features with a sparse index; `total` holds the sum of each leaf."""
     n_leaves = out.shape[1]
     for c in range(features.shape[0]):
         j = features[c]

@@ -263,7 +263,7 @@ def chosen(cost, scores, y):
 
 @part
 def fill_plane(cost, scores, y, w, e, top):
-    """Return the row's edge, and its column maxima; returns the row's loss."""
+    """Fill the row's edge and its column maxima; return the row's loss."""
     choice, most = chosen(cost, scores, y)
     for k in range(scores.shape[0]):
         e[k] = 0.0

@@ -269,7 +269,7 @@ ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 # -- trees -------------------------------------------------------------------------------------------------------------
 @kernel
 def find_tops(left, is_leaf, column, bin_, offsets, tops, words, ends):
-    """Return the tops of trees; returns how many nodes they have.
+    """Find the tops of trees; return how many nodes they have.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ def code_of(x, t):
 
 @kernel
 def encode(X, features, thresholds, low, n_rows, codes):
-    """Return codes of rows low..low + n_rows, 64 rows of one feature side by side.
+    """Fill codes of rows low..low + n_rows, 64 rows of one feature side by side.
 
     The code of row 64 b + i in column c stands at codes[(b * n_features + c) * 64 + i].
     """
@@ -358,7 +358,7 @@ def encode_few(X, features, thresholds, low, codes):
 
 @kernel
 def keep_rows(codes, n_codes, rows, kept):
-    """Return codes of some rows, 64 rows of one feature side by side as in `encode`."""
+    """Fill codes of some rows, 64 rows of one feature side by side as in `encode`."""
     for i in range(rows.shape[0]):
         source = rows[i] // LANES * LANES * n_codes + rows[i] % LANES
         to = i // LANES * LANES * n_codes + i % LANES
@@ -473,7 +473,7 @@ def add_to_many(codes, n_rows, n_codes, nodes, shift, roots, tops, top, ends, ve
 
 @kernel
 def count_to_many(codes, n_rows, n_codes, nodes, shift, roots, tops, top, ends, vector, vectors, first, last, sums):
-    """Return the same of whole numbers, whose columns are whole eights."""
+    """Count to whole numbers, whose columns are whole eights."""
     words, named = np.empty(2 * TOP + 1 + WORDS_NAMED, dtype=np.uint64), np.empty(LANES, dtype=np.uint8)
     place, width = np.empty(LANES, dtype=np.int64), np.int64(vectors.shape[1])
     for t in range(first, last):

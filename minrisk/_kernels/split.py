@@ -40,7 +40,7 @@ ABSOLUTE_EDGE_GAIN = 4  # drop = sum_k |E_k|: the slope along the best vector of
 
 @kernel
 def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop, best_bin):
-    """Return best split of each feature for a free vector.
+    """Find the best split of each feature for a free vector.
 
     ratio[k] turns a fixed-point edge into E_k / mass_k; the drop of output k is mass_k * r^2 / (1 + sqrt(1 - r^2))
     (no cancellation for small r) or mass_k * r^2 / 2. For ABSOLUTE_EDGE_GAIN ratio gives E_k, and the drop is |E_k|.
@@ -74,7 +74,7 @@ def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop,
 
 @kernel
 def scan_largest(histogram, features, n_bins, total, scale, barred, best_drop, best_bin):
-    """Return best split of each feature for LARGEST_EDGE_GAIN: |E_k| is the fixed-point edge times scale[k].
+    """Find the best split of each feature for LARGEST_EDGE_GAIN: |E_k| is the fixed-point edge times scale[k].
 
     First the largest of each output over the bins, in whole numbers; then the bin, of features that are not behind an
     earlier one (those that are, or have a single bin, keep best_bin = -1). Splits whose entry of barred (d, MAX_BINS)
@@ -158,7 +158,7 @@ def side_drop(edge, mass):
 
 @kernel
 def scan_sides(histogram, features, n_bins, total, scale, best_drop, best_bin):
-    """Return best split of each feature when either side has its own vector (exponential).
+    """Find the best split of each feature when either side has its own vector (exponential).
 
     Columns are D edges, then D masses; scale turns them into numbers. The drop is the sum over sides and outputs of
     T - sqrt(T^2 - E^2).

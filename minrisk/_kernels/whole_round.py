@@ -103,7 +103,7 @@ def all_columns(given, state, space):
 
 @part
 def grow_one(given, state, rule, space, ridge, seed):
-    """Return a tree on the sketch of this seed, or on all edges and masses, as `rows.growth` grows it."""
+    """Grow a tree on the sketch of this seed, or on all edges and masses, as `rows.growth` grows it."""
     parts, tree, order, leaf = given.parts, space.tree, space.order, state.leaf
     if rule.sketch > 0:
         factor, shared = sketched_columns(given, state, rule, space, ridge, seed)
@@ -126,7 +126,7 @@ def grow_one(given, state, rule, space, ridge, seed):
 
 @part
 def logistic_totals(given, state, log_scale):
-    """Return gradients of GLL; their maxima, the value and the mass are filled."""
+    """Fill gradients of GLL, their maxima, the value and the mass."""
     parts, bits, D = given.parts, given.sum_bits, state.scores.shape[1]
     cost, index, label, weight, in_bag = given.cost, given.row, given.label, given.weight, given.in_bag
     scores, edge, mass, top = state.scores, state.edge, state.mass, state.top

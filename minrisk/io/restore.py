@@ -55,7 +55,7 @@ def restore(contents: Contents) -> Any:
 
 
 def _restore_names(estimator: Any, header: dict[str, Any]) -> None:
-    """Return names of the columns of X, where they have some."""
+    """Set names of the columns of X, where they have some."""
     given = next((names for field in COLUMN_NAMES if (names := header.get(field)) is not None), None)
     if given is None:
         return

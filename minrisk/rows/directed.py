@@ -606,7 +606,7 @@ class ChainRows(DirectedRows):
         self._drawn = None
 
     def draw(self, chain: int, size: int, seed: int) -> None:
-        """Return the target is that of so many rows, drawn with replacement by their weights in a chain."""
+        """Take the target of so many rows, drawn with replacement by their weights in a chain."""
         self.aim_at(chain)
         factor = float(fixed_factor(self.top_pull, self.sum_bits)[0])
         reached = np.cumsum(np.rint(self.pull[:, 0] * factor).astype(np.int64))

@@ -205,7 +205,7 @@ class Growth:
             self.order, self._spare = np.empty((2, n), dtype=np.int32)
 
     def _fix_sketch(self, sketch: FloatArray, top: FloatArray, start: int, stop: int) -> FloatArray:
-        """Return rows start..stop of a sketch in fixed point; returns what a unit of each column is worth."""
+        """Bring rows start..stop of a sketch to fixed point; return what a unit of each column is worth."""
         bits = self.rows.sum_bits
         unit: FloatArray
         if self._counts:

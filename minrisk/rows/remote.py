@@ -192,7 +192,7 @@ class Shard:
             return self._last
 
     def _start(self) -> None:
-        """Return the thread knows the rows and its inbox, and ends when this is gone."""
+        """Start a thread that knows the rows and its inbox, and ends when this is gone."""
         Thread(target=_work_off, args=(self.rows, self._inbox, self.n_threads), daemon=True).start()
         self._runs = True
         weakref.finalize(self, self._inbox.items.put, None)

@@ -342,7 +342,7 @@ class Rows(SearchedColumns):
         self._fix_contrast(float(self.exchange.largest(np.array([max(tops)]))[0]))
 
     def _fix_contrast(self, top: float) -> None:
-        """Return the contrast, of values up to `top`, in fixed point."""
+        """Bring the contrast, of values up to `top`, to fixed point."""
         factor = float(fixed_factor(np.array(top), self.sum_bits))
         sizes = self.over_blocks(
             lambda a, b: fix_vector(self._contrast, self.in_bag, factor, a, b, self.fixed_contrast)

@@ -145,7 +145,7 @@ class SimilarRows(Rows):
         return mass
 
     def start_search(self, mass: FloatArray, gain: int) -> None:
-        """Return what learners of this round are judged by: the mass of all rows, and which drop."""
+        """Set what learners of this round are judged by: the mass of all rows, and which drop."""
         self._mass, self._gain = mass, gain
         self._pool = self.exchange.gathered(self.in_bag & (self.costs.weight > 0.0))  # points that may be anchors
         ones = np.ones(self.n_samples)
@@ -325,7 +325,7 @@ class SimilarRows(Rows):
         self._start_one_by_one(trees, vectors, intercept)
 
     def _fill(self, columns: Sequence[np.ndarray], span: float, real: bool) -> None:
-        """Return the response, by the squared distances to up to two anchors."""
+        """Fill the response, by the squared distances to up to two anchors."""
         self.leaf[:] = 0
         columns = [column[self._here] for column in columns]
         if len(columns) == 0:
