@@ -163,6 +163,7 @@ def templates() -> Any:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
         finalize=lambda value: value if hasattr(value, "__html__") else printable(str(value)),
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._kernels import shap as kernels
+from minrisk._kernels import shapley as kernels
 from minrisk._kernels._dtypes import FAR
 from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray

@@ -250,7 +250,7 @@ def add_smooth_shapley_values(X, center, scale, landmarks, width, mean, point, p
 
     The kernel of a coalition is the product of the factors of its features and the `mean` factors of the others. The
     Shapley value of j is the integral over t of (o_j - z_j) prod_g ((1 - t) z_g + t o_g) over the other features g, as
-    in `minrisk._kernels.shap`.
+    in `minrisk._kernels.shapley`.
     """
     d, m = landmarks.shape
     n_points, n_outputs = len(point), vectors.shape[1]
