@@ -32,9 +32,7 @@ SHORT_OF_MEMORY = (
     "workers that held the same rows were lost several times, as they are where memory is short: give them more "
     "memory, or make more workers."
 )
-ASKED_OF_WORKERS = (
-    "__import__('minrisk._utils.packages')._utils.packages.versions()"  # a text: they may lack it
-)
+ASKED_OF_WORKERS = "__import__('minrisk._utils.packages')._utils.packages.versions()"  # a text: they may lack it
 OTHER_CODE = (
     "some workers have other code of minrisk than is here, under the same version: install the same there, and start "
     "them again."
