@@ -289,7 +289,7 @@ def hinge_edges(cost, index, label, weight, scores, start, stop, edge, value):
 
 @kernel
 def hinge_gradients(cost, index, label, weight, scores, start, stop, edge, mass):
-    """The same with no value, and no mass, since there is no curvature; returns maxima with mass in between, (3, D)."""
+    """Fill edges, but no value and no mass, as there is no curvature; return maxima, mass in between, (3, D)."""
     top = np.zeros((3, scores.shape[1]))
     for i in range(start, stop):
         y = label[i]
@@ -395,7 +395,7 @@ def size_sums(edge, in_bag, factor, start, stop):
 
 @kernel
 def side_errors(edge, chain, response, in_bag, factor, start, stop):
-    """Of a chain: sums of |edge| over the bag's rows inside the set and outside, and of those answered wrongly, (2, 2).
+    """Sum |edge| of a chain over the bag's rows inside the set and outside, and of those answered wrongly, (2, 2).
 
     Inside are the rows of positive edges, where the right answer is above 0.
     """

@@ -250,7 +250,7 @@ def psi(r):
 
 @part
 def simple_bounds(edge, mass, value):
-    """What a stump takes away in an output, at least and at most, by its |E| and M alone; no more than is there."""
+    """Bound what a stump takes away in an output by its |E| and M alone: at least, and at most what is there."""
     if mass <= 0.0 or edge == 0.0:
         return 0.0, 0.0
     r = edge / mass
@@ -261,7 +261,7 @@ def simple_bounds(edge, mass, value):
 
 @kernel
 def scan_simple_bounds(histogram, features, n_bins, total, unit, mass, value, low, high, where):
-    """Of each feature the most that one of its stumps takes away: at least (and at which bin), and at most."""
+    """Bound the most that a stump of each feature takes away: at least (and at which bin), and at most."""
     n_outputs = histogram.shape[2]
     left = np.empty(n_outputs, dtype=np.int64)
     for c in range(features.shape[0]):

@@ -214,7 +214,7 @@ def boost(
     if not progress.losses:
         progress.losses.append(mean_loss(totals))
         progress.log_scales.append(progress.log_scale)
-        before = RoundInfo(0, n_rounds, (), progress.intercept, progress.losses[-1], rows)
+        before = RoundInfo(0, (), progress.intercept, progress.losses[-1], rows)
         for monitor in monitors:
             monitor.before_rounds(before)
     whole = progress.whole or _compiled(rows, recipe, n_rounds - len(progress.trees) // recipe.learners_per_round)
@@ -246,7 +246,7 @@ def boost(
         progress.edges.append(edge)
         progress.add(terms, corrections)  # at last: an interrupt leaves what is of whole rounds
         if monitors:
-            info = RoundInfo(t + 1, n_rounds, (*corrections, *terms), no_shift, progress.losses[-1], rows)
+            info = RoundInfo(t + 1, (*corrections, *terms), no_shift, progress.losses[-1], rows)
             if any([monitor.after_round(info) for monitor in monitors]):
                 break
         if stop.over and not ahead:

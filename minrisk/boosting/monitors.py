@@ -24,7 +24,6 @@ class RoundInfo(NamedTuple):
     """Say what happened in a round; before the first one, the constant term."""
 
     n_rounds: int  # rounds so far
-    planned: int
     terms: tuple[Term, ...]  # what the round added, changes of earlier vectors among them; none before the first one
     shift: FloatArray  # (D,) the constant term before the first round; zeros after it
     loss: float

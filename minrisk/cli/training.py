@@ -34,7 +34,7 @@ TWO_THINGS = (  # options that exclude one another
 
 
 class Roles(NamedTuple):
-    """What options say of the columns of a table, by their names."""
+    """Hold what options say of the columns of a table, by their names."""
 
     target: str
     drop: Sequence[str] = ()
@@ -67,7 +67,7 @@ class TrainingData(NamedTuple):
 
 
 class GivenRows(NamedTuple):
-    """What a fit is given."""
+    """Hold what a fit is given."""
 
     X: Any  # features; `minrisk.Chunks`, which hold the labels, too
     y: Labels | None

@@ -285,7 +285,7 @@ class SparseBins:
 
     @classmethod
     def empty(cls, n_rows: int, n_features: int) -> SparseBins:
-        """Of features with one bin each."""
+        """Return bins of features with one bin each."""
         offsets = np.zeros(n_features + 1, dtype=np.int64)
         return cls(n_rows, np.zeros(n_features, dtype=BIN), offsets, np.empty(0, np.int32), np.empty(0, BIN))
 
@@ -313,7 +313,7 @@ class SparseBins:
 
     @property
     def feature(self) -> IntArray:
-        """Of each entry."""
+        """Return the feature of each entry."""
         return np.repeat(np.arange(len(self)), np.diff(self.stored.offsets))
 
     def some(self, features: IntArray) -> Binned:

@@ -139,7 +139,7 @@ def test_the_share_is_that_of_the_rounds(drawn, counted, monkeypatch):
     with bar:
         bar.phase("plain members", all_rounds, most=25)
         for n in range(all_rounds):
-            bar.after_round(RoundInfo(n, 25, (), None, 0.5, None))
+            bar.after_round(RoundInfo(n, (), None, 0.5, None))
             bar.phase("plain members", all_rounds - n - 1)
             assert drawn.shares[-1] == pytest.approx((n + 1) / all_rounds)
 
