@@ -63,7 +63,7 @@ class TrainingData(NamedTuple):
     rows: Rows
     validation: Rows | None
     costs: CostFacts  # of both
-    judged: dict[str, Rows]  # of each `eval_set`, by its name
+    eval_rows: dict[str, Rows]  # of each `eval_set`, by its name
 
 
 class BoostedRounds(NamedTuple):
@@ -74,7 +74,7 @@ class BoostedRounds(NamedTuple):
     history: RiskHistory
     stopping: EarlyStopping | None
     stages: Stages | None
-    judged: dict[str, RiskOfOthers]
+    eval_risks: dict[str, RiskOfOthers]
     before: int  # rounds before this fit,
     known: FloatArray  # their stated risks,
     validated: FloatArray  # also of validation rows
@@ -93,7 +93,7 @@ class BoostedRounds(NamedTuple):
             return False
         progress.cut(n, per_round)
         del risks[n + 1 :]
-        for one in self.judged.values():
+        for one in self.eval_risks.values():
             del one.risks[n + 1 - (0 if one is self.stopping else self.before) :]
         return True
 
@@ -172,7 +172,7 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         data = self._prepare(X, y, sample_weight, cost, goes_on, workers, sets)
         before = self.n_iter_ if goes_on else 0
         self._boost(data, goes_on, watch)
-        if len(data.judged) < len(sets):
+        if len(data.eval_rows) < len(sets):
             record_stages(self, sets, before)
 
     def _prepare(
@@ -228,8 +228,10 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         ]
         if self.target_loss == ZERO_RISK:
             recipe = recipe._replace(target_loss=rows.zero_risk_loss(recipe.loss))  # type: ignore[arg-type]  # of coupled ones
-        judged = {one.name: of_set for one, of_set in zip(sets, scored, strict=False)} if live else {}
-        return TrainingData(binner, recipe, rows, scored[0] if self.early_stopping else None, of_rows.facts(), judged)
+        eval_rows = {one.name: of_set for one, of_set in zip(sets, scored, strict=False)} if live else {}
+        return TrainingData(
+            binner, recipe, rows, scored[0] if self.early_stopping else None, of_rows.facts(), eval_rows
+        )
 
     def _train_elsewhere(self, rows: Elsewhere, cost: Any, watch: Watch) -> None:
         """Fit to rows that lie elsewhere: their bins are all that the learners see."""
@@ -303,7 +305,7 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         rows, recipe = data.rows, data.recipe
         goes_on, per_round = goes_on and self.n_iter_ > 0, recipe.learners_per_round  # from nothing as if without a fit
         run, start = watch.run("boosting"), Progress(log_scale=rows.facts(recipe.loss).log_scale)
-        parts = [part for part in (rows, data.validation, *data.judged.values()) if part is not None]
+        parts = [part for part in (rows, data.validation, *data.eval_rows.values()) if part is not None]
         scored = {id(part): part for part in parts}.values()  # each once
         if goes_on:
             check_the_same("number of learners in a round", self.model_.trees_per_round, per_round)
@@ -331,15 +333,15 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
                 _half_rows(data.costs),
                 data.validation.cost_facts.avoidable(validated).tolist(),
             )
-        judged = {
+        eval_risks = {
             name: stopping
             if stopping is not None and of_set is data.validation
             else RiskOfOthers(of_set, [of_set.risk()] if goes_on else ())
-            for name, of_set in data.judged.items()
+            for name, of_set in data.eval_rows.items()
         }
         if are_corrective(rows) and (self.keep_stages or stopping is not None):
             stages = Stages(start.vectors, self.model_.corrected if goes_on else None)
-        others = [one for one in judged.values() if one is not stopping]
+        others = [one for one in eval_risks.values() if one is not stopping]
         monitors: list[Any] = [one for one in (history, stopping, *others, stages) if one is not None]
         before, n_rounds = self.n_iter_ if goes_on else 0, self.n_estimators
         # Rounds that a checkpoint has kept take the place of those of the last fit.
@@ -350,7 +352,7 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
                 part.start_at(start.trees, start.vectors, start.intercept)
             if stopping is not None and stopping.is_spent:
                 n_rounds = len(start.trees) // per_round
-        made = BoostedRounds(data, start, history, stopping, stages, judged, before, known, validated)
+        made = BoostedRounds(data, start, history, stopping, stages, eval_risks, before, known, validated)
         watch.phase("boosting", self.n_estimators - before, most=self.n_estimators)
         watch.stands(made)
         stop = watch.stop
@@ -438,11 +440,11 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         self._log_scale = progress.log_scales[n]
         if self._claim is not None:
             self.certificate_ = None  # until the rounds have ended
-        if made.judged:
-            first = {name: 1 + made.before * (one is made.stopping) for name, one in made.judged.items()}
+        if made.eval_risks:
+            first = {name: 1 + made.before * (one is made.stopping) for name, one in made.eval_risks.items()}
             self.evals_result_ = {
                 name: {"cost": one.rows.cost_facts.stated(np.array(one.risks[first[name] :])).tolist()}
-                for name, one in made.judged.items()
+                for name, one in made.eval_risks.items()
             }
 
     def _warn_of_a_constant(self, progress: Progress, recipe: Recipe, costs: CostFacts) -> None:

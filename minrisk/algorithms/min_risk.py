@@ -485,10 +485,10 @@ class MinRiskClassifier(BoostedClassifier):
         self.selection_: list[dict[str, Any]] = found.lines
         self.n_iter_ = len(self.model_)
         self.train_loss_ = mean_losses(ensemble)
-        self.validation_loss_ = np.array(ensemble.plain.judged, dtype=np.float64).reshape(-1, 2)
+        self.validation_loss_ = np.array(ensemble.plain.curve, dtype=np.float64).reshape(-1, 2)
         self.cost_regression_ = found.costs
-        if self.cost_ is not None and found.judged is not None:
-            self.model_ = replace(self.model_, cascade=cascade_of(found.judged, self.n_iter_, self.cost_))
+        if self.cost_ is not None and found.before_finish is not None:
+            self.model_ = replace(self.model_, cascade=cascade_of(found.before_finish, self.n_iter_, self.cost_))
 
     def _warn_of_a_constant(self, ensemble: Ensemble) -> None:
         """Say why left-out rows left no round, unless one decision is the cheapest for every row."""
@@ -525,6 +525,7 @@ class MinRiskClassifier(BoostedClassifier):
     def _gives_probabilities(self) -> bool:
         return self.surrogate == "auto" or self.surrogate in POSTERIOR
 
+    @of_one_fit
     def predict(self, X: Any, cost: Any = None, *, max_excess: float = 0.0) -> Labels:
         """Return the decision of least expected cost for each row.
 
@@ -571,11 +572,6 @@ class MinRiskClassifier(BoostedClassifier):
         - if the model has fewer than 64 trees, or is one that `minrisk.compact` returned;
         - for sparse X.
         """
-        return self._predict_by(X, cost, max_excess)
-
-    @of_one_fit
-    def _predict_by(self, X: Any, cost: Any, max_excess: float) -> Labels:
-        """Return the decisions under the costs of the fit, or these."""
         from minrisk.model.cascade import DecisionRule
         from minrisk.model.links import expected_costs
 

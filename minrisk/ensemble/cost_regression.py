@@ -99,7 +99,7 @@ class CostFit(NamedTuple):
     regression: CostRegression
     held: list[HeldOut | None]  # of each class that has trees: costs of all out-of-fold rows, of all classes
 
-    def judged(self, probabilities: HeldOut, link: Link, temperature: float) -> CostRegression:
+    def validated(self, probabilities: HeldOut, link: Link, temperature: float) -> CostRegression:
         """Return the regression if decisions about out-of-fold rows cost less by it than by the means, else these."""
         known = [part for part in self.held if part is not None]
         if known:

@@ -98,7 +98,7 @@ class Ensemble(NamedTuple):
 # -- weights and shares ------------------------------------------------------------------------------------------------
 def ensemble_of(fit: CrossFit, cost: FloatArray) -> Ensemble:
     """Return one kind alone; `cost` (K, D) are the costs by which probabilities decide."""
-    link, fit = fit.kind.task.link, judged(fit, cost)
+    link, fit = fit.kind.task.link, with_risk(fit, cost)
     if link is not None and fit.n_folds:
         return mixed([fit], np.array([fit.weight]), [])
     intercept = np.mean([np.asarray(made.intercept) for made in fit.members], axis=0)
@@ -147,7 +147,7 @@ def slope_of(ensemble: Ensemble, fit: CrossFit) -> tuple[float, float]:
     return -float(sums[len(parts)]), float(np.sqrt(sums[2 * len(parts)]))
 
 
-def judged(fit: CrossFit, cost: FloatArray) -> CrossFit:
+def with_risk(fit: CrossFit, cost: FloatArray) -> CrossFit:
     """Add the risk of its own decisions."""
     link, held = fit.kind.task.link, fit.held
     if link is None:
@@ -163,9 +163,9 @@ def join(ensemble: Ensemble, fit: CrossFit, cost: FloatArray) -> Ensemble:
     """Return it with these members, and all others that have been trained, as out-of-fold rows weigh them."""
     if not fit.n_rounds:
         return drop(ensemble, fit, cost)
-    fit = judged(fit._replace(doubt=defaults.DOUBT * slope_of(ensemble, fit)[1]), cost)
+    fit = with_risk(fit._replace(doubt=defaults.DOUBT * slope_of(ensemble, fit)[1]), cost)
     trained = [*ensemble.fits, *ensemble.dropped]
-    # Kinds of weight 0 so far may have one beside the new one; those tried on fewer folds cannot be judged with it.
+    # Kinds of weight 0 so far may have one beside the new one; those tried on fewer folds cannot be weighed with it.
     known = [part for part in trained if part.n_folds >= fit.n_folds and part.n_rounds]
     others = [part for part in trained if part.n_folds < fit.n_folds or not part.n_rounds]
     weights = {id(part): w for part, w in zip(ensemble.fits, ensemble.shares / ensemble.temperature, strict=True)}
@@ -177,7 +177,7 @@ def join(ensemble: Ensemble, fit: CrossFit, cost: FloatArray) -> Ensemble:
 
 def drop(ensemble: Ensemble, fit: CrossFit, cost: FloatArray) -> Ensemble:
     """Return it as it is, remembering that these members were tried."""
-    return ensemble._replace(dropped=[*ensemble.dropped, judged(fit, cost)])
+    return ensemble._replace(dropped=[*ensemble.dropped, with_risk(fit, cost)])
 
 
 def validated_risk(ensemble: Ensemble, cost: FloatArray) -> float:
@@ -282,12 +282,12 @@ def no_signal(ensemble: Ensemble) -> str:
     """Say why it answers all rows alike: what out-of-fold rows said of its members, and what to try."""
     kinds = len({fit.kind.name for fit in (*ensemble.fits, *ensemble.dropped)})
     members = f"members of {kinds} kinds" if kinds > 1 else "trees"
-    least, n_rows = min(loss for _, loss in ensemble.plain.judged[1:]), ensemble.plain.held.n_rows
+    least, n_rows = min(loss for _, loss in ensemble.plain.curve[1:]), ensemble.plain.held.n_rows
     if ensemble.link is None:
         constant, own = ensemble.plain.held.stated(ensemble.plain.risk), "the mean cost"
         other = f"one decision for all {constant:.4g}"
     else:
-        own, other = "the log-loss", f"the class frequencies {ensemble.plain.judged[0][1]:.4g}"
+        own, other = "the log-loss", f"the class frequencies {ensemble.plain.curve[0][1]:.4g}"
     return (
         f"left-out rows show no signal: with {members} {own} of {n_rows} rows was {least:.4g} at best, with {other}, a "
         "difference that chance may make. Try more rows, other features, more rounds (n_estimators) or other folds (cv)"

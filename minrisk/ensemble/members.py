@@ -92,7 +92,7 @@ class CrossFit(NamedTuple):
     n_rounds: int  # of members that have ended, those on all rows as well
     weight: float  # of what they say beyond the class frequencies, the reciprocal of their temperature
     held: HeldOut  # what the members say of their out-of-fold rows, beyond the class frequencies where there is a link
-    judged: list[tuple[int, float]]  # round and pooled log-loss (or risk) at each checkpoint
+    curve: list[tuple[int, float]]  # round and pooled log-loss (or risk) at each checkpoint
     seconds: float
     risk: float = np.inf  # mean avoidable cost of the decisions about those rows, which an ensemble fills in
     doubt: float = 0.0  # by how much its weight must lower the loss, for each unit of it
@@ -113,7 +113,7 @@ class CrossFit(NamedTuple):
         """Seconds that its last rounds will take."""
         if not self.kind.makes_rounds:
             return self.seconds / len(self.members)  # one member of all rows
-        return self.seconds * self.kind.last_rounds(self) / self.judged[-1][0] if self.judged else 0.0
+        return self.seconds * self.kind.last_rounds(self) / self.curve[-1][0] if self.curve else 0.0
 
 
 class Kind(ABC):
@@ -221,23 +221,23 @@ def cross_fit(
                 break
         held = out_of_fold(folded, members, rounds[c], link)
         if link is None:  # no temperature, and a risk moves in steps: a fall has to be a share of what there is
-            judged = held.risk(None, 1.0, None)
-            curve.append((rounds[c], held.stated(judged)))
-            start = judged if c == 0 else start
+            loss = held.risk(None, 1.0, None)
+            curve.append((rounds[c], held.stated(loss)))
+            start = loss if c == 0 else start
             asked = defaults.LEAST_FALL * min(best, start - best) if chosen else defaults.FIRST_FALL * start
-            better = c == 0 or judged < best - asked
+            better = c == 0 or loss < best - asked
         else:
             if c == 0:
                 total = float(held.along(link, 0.0, 0.0)[0])
             else:
                 running, total = fit_weight(held, link, running, 0.0)
-            judged = total / (held.weight or 1.0)
-            curve.append((rounds[c], judged))
+            loss = total / (held.weight or 1.0)
+            curve.append((rounds[c], loss))
             better = chosen_held is None or exceeds_its_error(held.gain_over(chosen_held, link, running, weight))
-            better |= chosen > 0 and judged < best - defaults.LEAST_FALL * best
+            better |= chosen > 0 and loss < best - defaults.LEAST_FALL * best
         stop.worth |= c > 0
         if better:
-            best, chosen, chosen_held, weight = judged, c, held, running
+            best, chosen, chosen_held, weight = loss, c, held, running
         del held  # scores of all rows, while members go on
         patience = defaults.PATIENCE * rounds[chosen] + defaults.GRACE_ROUNDS if chosen else defaults.SLOW_START
         if rounds[c] > max(kind.wait, patience):

@@ -49,7 +49,7 @@ class Trained(NamedTuple):
     ensemble: Ensemble
     lines: list[dict[str, Any]]  # of `report`, about all ensembles
     costs: CostRegression | None  # where costs differ by row and there are probabilities
-    judged: Ensemble | None = None  # before the last rounds, as out-of-fold rows know it
+    before_finish: Ensemble | None = None  # before the last rounds, as out-of-fold rows know it
 
 
 def train(
@@ -81,7 +81,7 @@ def train(
         lines = [report(one, risks[k], folded.stated_facts, k == best) for k, one in enumerate(ensembles)]
         chosen, learnt = ensembles[best], None
         if regression is not None and chosen.link is not None:
-            learnt = regression.judged(chosen.held, chosen.link, chosen.temperature)
+            learnt = regression.validated(chosen.held, chosen.link, chosen.temperature)
         return Trained(with_smooth(chosen), [line for own in lines for line in own], learnt)
 
     def beside(others: Sequence[Ensemble]) -> Callable[[Ensemble], Trained]:
@@ -105,9 +105,9 @@ def train(
             driver.kept = ensembles[best].finishing
     others = (*ensembles[:best], *ensembles[best + 1 :])
     driver.watch.describe = beside(others)
-    judged = vary(ensembles[best], cost)
-    ensembles[best] = finish(judged)
-    return trained(ensembles)._replace(judged=judged)
+    before_finish = vary(ensembles[best], cost)
+    ensembles[best] = finish(before_finish)
+    return trained(ensembles)._replace(before_finish=before_finish)
 
 
 # -- an ensemble -------------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def train_ensemble(plain: Plain, challengers: Sequence[Kind], cost: FloatArray, 
         ensemble = or_constant(ensemble, [member.constant() for member in members], cost)
     del members  # they hold memory
     driver.stands(ensemble, ensemble.finishing)
-    n_rounds = fit.judged[-1][0]  # as many as the others are expected to take
+    n_rounds = fit.curve[-1][0]  # as many as the others are expected to take
     driver.expect(coming, n_rounds, task.last_rounds(n_rounds, most))
     seconds = fit.seconds * min(n, plain.workers.n) / n
     with suppress(NothingJudged):  # the ensemble stands as it is
@@ -183,7 +183,7 @@ def vary(ensemble: Ensemble, cost: FloatArray) -> Ensemble:
     with suppress(NothingJudged):
         while risk > 0.0 and (left := driver.left()) > defaults.SHORT_SHARE * driver.seconds:
             usual, number = ensemble.boosted[0], number + 1
-            expected = n * usual.judged[-1][0]
+            expected = n * usual.curve[-1][0]
             driver.watch.phase(f"variation {number}", expected, max(0.0, left / usual.seconds - 1.0) * expected)
             bases, chosen, factors = [fit.kind for fit in ensemble.boosted], 0, dict[str, float]()
             if number > 1:

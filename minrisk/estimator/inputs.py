@@ -453,7 +453,7 @@ class Inputs:
         from minrisk.rows.dask import answered
 
         check_is_fitted(self, "model_")
-        name = method.__name__.strip("_").removesuffix("_by")
+        name = method.__name__.strip("_")
         if name == "score":
             raise TypeError("score gives one number of all rows, which must be here: compute X and y first.")
         if isgeneratorfunction(method):

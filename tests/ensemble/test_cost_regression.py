@@ -71,7 +71,7 @@ def test_costs_that_features_give_away_are_learnt():
 @pytest.mark.slow
 def test_regression_is_about_as_good_as_another(monkeypatch):
     """Before it is asked whether decisions are cheaper by it: all mistakes about a row cost the same here."""
-    monkeypatch.setattr("minrisk.ensemble.cost_regression.CostFit.judged", lambda fit, *_: fit.regression)
+    monkeypatch.setattr("minrisk.ensemble.cost_regression.CostFit.validated", lambda fit, *_: fit.regression)
     X, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(0)
     y %= 3

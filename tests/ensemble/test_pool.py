@@ -886,7 +886,7 @@ def test_a_pool_is_better_than_plain_members_on_left_out_rows(monkeypatch):
     for seed in range(3):
         X, y = oblique(seed, 499, 3, 3)
         _, pool, _ = pooled_fit(X, y, monkeypatch)
-        alone = len(y) * min(loss for _, loss in pool.plain.judged)
+        alone = len(y) * min(loss for _, loss in pool.plain.curve)
         assert pool.held.along("softmax", 1.0 / pool.temperature, 0.0, whole=True)[0] < 0.998 * alone
 
 

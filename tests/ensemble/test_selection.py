@@ -583,7 +583,7 @@ def test_cross_fitting_does_not_depend_on_threads(surrogate):
             kind = kind_of(surrogate, rows, binner, folds, 7, workers)
             fits.append((crossed(kind, 12)[0], of_all_rows(kind, 12)))
     (one, alone), (other, alone_too) = fits
-    assert one.n_rounds == other.n_rounds > 0 and one.weight == other.weight and one.judged == other.judged
+    assert one.n_rounds == other.n_rounds > 0 and one.weight == other.weight and one.curve == other.curve
     np.testing.assert_array_equal(one.held._scores, other.held._scores)
     for a, b in zip([*one.members, *alone.members], [*other.members, *alone_too.members], strict=True):
         identical(a, b)
@@ -603,7 +603,7 @@ def test_members_that_forget_their_scores_and_take_turns_are_the_same(surrogate,
     with Workers(n_threads) as workers:
         thrifty, members = crossed(kind_of(surrogate, rows, binner, folds, 7, workers), 30)
     assert all(len(member.rows.scores) == 0 and not member._scores for member in members)
-    assert (usual.n_rounds, usual.weight, usual.judged) == (thrifty.n_rounds, thrifty.weight, thrifty.judged)
+    assert (usual.n_rounds, usual.weight, usual.curve) == (thrifty.n_rounds, thrifty.weight, thrifty.curve)
     np.testing.assert_array_equal(usual.held._scores, thrifty.held._scores)
     for a, b in zip(usual.members, thrifty.members, strict=True):
         identical(a, b)
@@ -617,7 +617,7 @@ def test_a_member_alone_learns_from_all_rows_and_is_kept_as_it_is():
     fit = of_all_rows(one, 9)
     identical(fit.members[0], boost(rows, one.recipe(rows, np.arange(4)), 9, 3))
     assert len(fit.members) == 1
-    assert (fit.n_rounds, fit.weight, fit.judged) == (9, 1.0, [])
+    assert (fit.n_rounds, fit.weight, fit.curve) == (9, 1.0, [])
     assert fit.held._scores.shape == (0, 3) and fit.held.n_rows == fit.n_folds == 0
 
 
@@ -704,8 +704,8 @@ def test_rounds_and_weight_are_those_of_least_loss_on_left_out_rows(surrogate, n
         for fold, member in enumerate(again):
             pooled[folds == fold] = member.scores(rounds) - (0.0 if link is None else np.float32(member.start))
         stages.append(pooled[seen].astype(np.float32))
-    assert [t for t, _ in fit.judged] == [0, *checkpoints(18)]
-    losses, chosen = [loss for _, loss in fit.judged], 0
+    assert [t for t, _ in fit.curve] == [0, *checkpoints(18)]
+    losses, chosen = [loss for _, loss in fit.curve], 0
     base = None if link is None else frequencies_without(link, y, of_all, folds, 3)[seen]
     found = []
     for c, (scores, loss) in enumerate(zip(stages, losses, strict=True)):
@@ -745,8 +745,8 @@ def test_rounds_that_are_better_by_less_than_chance_are_not_kept(monkeypatch):
         counts.append(fit.n_rounds)
     assert counts[0] > counts[1] > counts[2] == 0 == fit.weight
     base = frequencies_without("softmax", y, np.ones(240), folds, 3)
-    assert fit.judged[0] == (0, pytest.approx(-base[np.arange(240), y].mean()))
-    assert fit.judged[-1][0] == 40 and not fit.held._scores.any()  # not even of rounding, which a mixture would weigh
+    assert fit.curve[0] == (0, pytest.approx(-base[np.arange(240), y].mean()))
+    assert fit.curve[-1][0] == 40 and not fit.held._scores.any()  # not even of rounding, which a mixture would weigh
     pool = ensemble_of(fit, 1 - np.eye(3))
     assert pool.mixture.weights.tolist() == [0.0] and pool.temperature == 1.0
 
@@ -796,8 +796,8 @@ def test_members_go_on_together_until_the_best_round_is_long_past():
     members = [Told(stages), Told([wrong, right])]
     fit = cross_fit(kind, members, 100, Workers())
     last = next(r for r in rounds if r > PATIENCE * 6 + GRACE_ROUNDS)
-    assert fit.n_rounds == 6 and fit.judged[:4] == [(0, 1.0), (5, 0.5), (6, 0.0), (7, 0.0)]
-    assert [r for r, _ in fit.judged] == members[0].trained == members[1].trained == [r for r in rounds if r <= last]
+    assert fit.n_rounds == 6 and fit.curve[:4] == [(0, 1.0), (5, 0.5), (6, 0.0), (7, 0.0)]
+    assert [r for r, _ in fit.curve] == members[0].trained == members[1].trained == [r for r in rounds if r <= last]
     np.testing.assert_array_equal(fit.held._scores, np.concatenate([right, right]))
     assert [made.trees for made in fit.members] == [[6], [6]] and fit.seconds == 2.0
     assert members[0].stretches == members[1].stretches == [[0, 5, 6], [7, 9, 12, last]]  # 5 + 5/4 of 0, and of 6
@@ -805,7 +805,7 @@ def test_members_go_on_together_until_the_best_round_is_long_past():
         assert cross_fit(kind, [Told(stages), Told([wrong, right])], 100, workers).seconds == 1.0
     fit = cross_fit(kind, [Told([right]), Told([right])], 100, Workers())  # nothing is gained
     slow = next(r for r in rounds if r > SLOW_START)
-    assert (fit.n_rounds, fit.judged[-1][0]) == (0, slow)
+    assert (fit.n_rounds, fit.curve[-1][0]) == (0, slow)
 
 
 @pytest.mark.parametrize(("fall", "n_rounds"), [(0.49, 5), (0.51, 0)])
@@ -814,7 +814,7 @@ def test_rounds_must_take_their_share_off_the_cost(fall, n_rounds, monkeypatch):
     right, wrong = np.array([[1.0, 0], [0, 1]]), np.array([[0.0, 1], [1, 0]])
     kind = ToldKind(np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]))
     fit = cross_fit(kind, [Told([wrong]), Told([wrong, right])], 100, Workers())
-    assert fit.n_rounds == n_rounds and fit.judged[:2] == [(0, 1.0), (5, 0.5)]
+    assert fit.n_rounds == n_rounds and fit.curve[:2] == [(0, 1.0), (5, 0.5)]
 
 
 def test_a_member_that_was_tried_before_is_not_trained_again():
