@@ -236,7 +236,8 @@ def outcomes(first, last, folder):
         (folder / "last").write_text(str(number))
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
-            found, _, detail = outcome(forged(files, number), number, folder).partition(": ")
+            ended = outcome(forged(files, number), number, folder, number % PAGE_EVERY == 0)
+            found, _, detail = ended.partition(": ")
         yield Outcome(kinds.get(found, found), f"forged file {number}", detail)
 
 
