@@ -187,8 +187,8 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
     ) -> TrainingData:
         """Make labels, costs, bins, recipe and rows of both parts; set what does not depend on the rounds."""
         from minrisk.boosting.monitors import split_rows
-        from minrisk.rows.base import CORRECTIVE_ROWS
         from minrisk.rows.factory import make_rows
+        from minrisk.rows.pairs import CorrectiveRows, PairRows
 
         counted, of_rows = self._counted(X, y, sample_weight, cost, goes_on)
         # Rows of weight 0 are the same as no rows, also for what is drawn.
@@ -217,13 +217,16 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         for name, given in (("codebook", recipe.codebook), ("decoder", recipe.decoder)):
             if given is not None:
                 options = {**options, name: given}
-        rows = make_rows(recipe.requires, X, training, binner, costs, workers, **options)
-        if CORRECTIVE_ROWS in recipe.requires:  # what is only scored keeps no responses
+        rows = make_rows(recipe.rows_kind, X, training, binner, costs, workers, **options)
+        kind = recipe.rows_kind
+        if issubclass(kind, CorrectiveRows):
             options = {}
+        if kind is CorrectiveRows:  # what is only scored keeps no responses
+            kind = PairRows
         # Where decisions go by other costs than the loss, `record_stages` judges the sets after the fit.
-        requires, live = recipe.requires - {CORRECTIVE_ROWS}, in_loss is of_rows and self.decision == "argmax"
+        live = in_loss is of_rows and self.decision == "argmax"
         scored = [
-            make_rows(requires, X, part, binner, own, workers, False, **options)
+            make_rows(kind, X, part, binner, own, workers, False, **options)
             for part, own in (others if live else others[: int(self.early_stopping)])
         ]
         if self.target_loss == ZERO_RISK:
@@ -235,8 +238,6 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
 
     def _train_elsewhere(self, rows: Elsewhere, cost: Any, watch: Watch) -> None:
         """Fit to rows that lie elsewhere: their bins are all that the learners see."""
-        from minrisk.rows.base import OF_VALUES
-
         if self.early_stopping:
             raise ValueError(
                 "early_stopping sets rows apart, which have to be here: set early_stopping=False for Dask collections."
@@ -247,9 +248,9 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         counted = self._counted_elsewhere(rows, cost)[1]
         facts, binner = counted.cost_facts, counted.binner(self.binning, self.max_bins, rows.weighted)
         recipe = self._recipe(facts, binner.thresholds)
-        if recipe.codebook is not None or recipe.decoder is not None or recipe.requires & OF_VALUES:
+        if recipe.codebook is not None or recipe.decoder is not None or recipe.rows_kind.holds_values:
             raise ValueError(NOT_ELSEWHERE.format(name=type(self).__name__))
-        made = counted.rows(recipe.requires, counted.columns(binner, Workers()), Workers())
+        made = counted.rows(recipe.rows_kind, counted.columns(binner, Workers()), Workers())
         if self.target_loss == ZERO_RISK:
             recipe = recipe._replace(target_loss=made.zero_risk_loss(recipe.loss))
         self._boost(TrainingData(binner, recipe, made, None, facts, {}), False, watch, here=False)
@@ -300,7 +301,7 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         """
         from minrisk.boosting.loop import Progress, boost
         from minrisk.boosting.monitors import EarlyStopping, RiskHistory, RiskOfOthers, Stages
-        from minrisk.rows.pairs import are_corrective
+        from minrisk.rows.pairs import CorrectiveRows
 
         rows, recipe = data.rows, data.recipe
         goes_on, per_round = goes_on and self.n_iter_ > 0, recipe.learners_per_round  # from nothing as if without a fit
@@ -339,7 +340,7 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
             else RiskOfOthers(of_set, [of_set.risk()] if goes_on else ())
             for name, of_set in data.eval_rows.items()
         }
-        if are_corrective(rows) and (self.keep_stages or stopping is not None):
+        if issubclass(recipe.rows_kind, CorrectiveRows) and (self.keep_stages or stopping is not None):
             stages = Stages(start.vectors, self.model_.corrected if goes_on else None)
         others = [one for one in eval_risks.values() if one is not stopping]
         monitors: list[Any] = [one for one in (history, stopping, *others, stages) if one is not None]

@@ -7,7 +7,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from minrisk.model.additive import AdditiveModel
 from minrisk.model.codes import Codebook, Decoder
 from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.base import RoundRule, Totals, WholeRounds
-from minrisk.rows.pairs import are_corrective
+from minrisk.rows.pairs import CorrectiveRows
 from minrisk.rows.rows import Rows
 from minrisk.steps.base import StepProblem, StepSolver
 from minrisk.steps.closed_form import UNPROVEN, shortened
@@ -68,9 +68,10 @@ class Recipe(NamedTuple):
         return sum(1 if directions is None else len(directions) for directions in self.directions)
 
     @property
-    def requires(self) -> frozenset[str]:
-        """Traits that learners and steps require of the loss, of each other or of the rows."""
-        return self.family.requires | self.solver.requires
+    def rows_kind(self) -> type[Rows]:
+        """The kind of rows that learners and steps require; of two kinds the one that is both."""
+        kinds = [need for need in self.family.requires | self.solver.requires if isinstance(need, type)]
+        return max(kinds, key=lambda kind: len(kind.mro()), default=Rows)
 
 
 @dataclass
@@ -130,17 +131,21 @@ class Progress:
         return cls(trees, vectors, model.intercept, log_scale, list(losses), [log_scale] * len(losses), known)
 
 
-def check_recipe(recipe: Recipe, of_rows: frozenset[str] = frozenset()) -> None:
-    """Refuse parts that do not go together, or with rows of these traits.
+def check_recipe(recipe: Recipe, kind: type[Rows] = Rows) -> None:
+    """Refuse parts that do not go together, or with rows of this kind.
 
     Raises
     ------
     ValueError
-        Naming the step or the learners, and the traits that nothing offers.
+        Naming the step or the learners, and what nothing offers.
     """
-    offered = recipe.loss.traits | recipe.family.traits | of_rows
+    offered = recipe.loss.traits | recipe.family.traits
     for part in (recipe.solver, recipe.family):
-        missing = part.requires - offered
+        missing = [
+            need if isinstance(need, str) else need.__name__
+            for need in part.requires
+            if not (need in offered if isinstance(need, str) else issubclass(kind, need))
+        ]
         if missing:
             others = [type(other).__name__ for other in (recipe.family, recipe.solver) if other is not part]
             raise ValueError(
@@ -183,7 +188,7 @@ def boost(
     -------
     Progress
     """
-    check_recipe(recipe, rows.traits)
+    check_recipe(recipe, rows.kind)
     loss = recipe.loss
     facts = rows.facts(loss)
     floors = facts.floors if facts.floors.any() else None
@@ -353,8 +358,7 @@ def _correct(rows: Rows, progress: Progress, changes: FloatArray | None) -> list
     """Change the vectors of earlier learners, one to each, in the scores; the changes as terms."""
     if changes is None or not len(changes):
         return []
-    assert are_corrective(rows)  # as steps with changes require
-    rows.correct(changes)
+    cast(CorrectiveRows, rows).correct(changes)  # as steps with changes require
     return [Term(tree, change[None]) for tree, change in zip(progress.trees, changes, strict=True)]
 
 

@@ -55,8 +55,8 @@ class LearnerFamily(Protocol):
         """Return facts that steps may rely on; "signs": responses are -1 or +1."""
 
     @property
-    def requires(self) -> frozenset[str]:
-        """Return traits that the rows must have."""
+    def requires(self) -> frozenset[str | type[Rows]]:
+        """Return traits that the loss and the step must have, and the kind that rows must be of."""
 
     def fit(self, round_: Round) -> FittedLearners | None:
         """Find the best learner (its response left in the rows), or learners; None when none separates anything."""

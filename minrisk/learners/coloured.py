@@ -9,6 +9,7 @@ ICML 1997.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -21,9 +22,8 @@ from minrisk.learners.greedy_tree import SignTrees, stump_at
 from minrisk.learners.vector_tree import TRIALS
 from minrisk.losses.base import JOINT, LEAVES, SIGNS
 from minrisk.model.codes import exhaustive
-from minrisk.rows.base import DIRECTED_ROWS, PAIR_ROWS
-from minrisk.rows.directed import are_directed
-from minrisk.rows.pairs import are_pairs
+from minrisk.rows.directed import DirectedRows
+from minrisk.rows.pairs import PairRows
 from minrisk.steps.base import Step, StepProblem, StepSolver
 from minrisk.steps.closed_form import minimiser, value_after
 
@@ -50,14 +50,13 @@ class ColouredTrees(RegressionTrees):
     """
 
     colours: str = "random-half"
-    requires = frozenset({DIRECTED_ROWS})
+    requires = frozenset({DirectedRows})
 
     traits = frozenset({LEAVES})
 
     def fit(self, round_: Round) -> FittedLearners | None:
         """Draw colours, grow the tree and solve for its leaves; other colours where nothing can be split."""
-        rows, problem = round_.rows, round_.problem
-        assert are_directed(rows)  # as required
+        rows, problem = cast(DirectedRows, round_.rows), round_.problem  # as required
         rule = self.rule(len(round_.features))
         # Colours, or features, may leave nothing to split; others are drawn then.
         for trial in range(TRIALS):
@@ -87,12 +86,11 @@ class ColourStep(StepSolver):
     """
 
     smoothing: float  # weight of phantom rows of either colour in every leaf, as a share of all
-    requires = frozenset({JOINT, LEAVES, DIRECTED_ROWS})
+    requires = frozenset({JOINT, LEAVES, DirectedRows})
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise in every leaf of the tree that was grown along the direction."""
-        rows = problem.rows
-        assert are_directed(rows)  # as required
+        rows = cast(DirectedRows, problem.rows)  # as required
         assert problem.directions is not None
         push, pull = rows.target_sums()
         g = minimiser(push, pull + 2.0 * self.smoothing * pull.sum())
@@ -108,12 +106,11 @@ class SharedPatterns(SignTrees):
     while the sum rises, for the colours so far, which then are taken again.
     """
 
-    requires = frozenset({PAIR_ROWS})
+    requires = frozenset({PairRows})
 
     def fit(self, round_: Round) -> FittedLearners | None:
         """Find the learner, its colours, and the step along half of them."""
-        rows, problem = round_.rows, round_.problem
-        assert are_pairs(rows)  # as required
+        rows, problem = cast(PairRows, round_.rows), round_.problem  # as required
         split = rows.best_stump(ABSOLUTE_EDGE_GAIN, problem.mass, round_.features)
         if split is None:
             return None
@@ -138,13 +135,12 @@ class PartitionStep(StepSolver):
     """
 
     smoothing: float  # weight of phantom rows on either side, as a share of all
-    requires = frozenset({JOINT, SIGNS, PAIR_ROWS})
+    requires = frozenset({JOINT, SIGNS, PairRows})
     columns = 1
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response, by sums over pairs of classes."""
-        rows = problem.rows
-        assert are_pairs(rows)  # as required
+        rows = cast(PairRows, problem.rows)  # as required
         assert problem.directions is not None
         above, pairs = problem.directions[0] > 0.0, rows.pair_sums()
         right, wrong = float(pairs[above][:, ~above].sum()), float(pairs[~above][:, above].sum())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -22,8 +22,8 @@ from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.base import DIRECTED, SIGNS
 from minrisk.model.similarities import FittedRegressor
 from minrisk.model.trees import CONSTANT, Tree
-from minrisk.rows.base import CHAIN_ROWS, DIRECTED_ROWS, GrowthRule
-from minrisk.rows.directed import ChainRows, DirectedRows, are_chains, are_directed
+from minrisk.rows.base import GrowthRule
+from minrisk.rows.directed import ChainRows, DirectedRows
 from minrisk.rows.row_losses import DirectedRowLoss
 
 
@@ -43,14 +43,13 @@ class DirectedLearners:
 
     regression: Regression
     weighting: str  # {"uniform", "slope", "curvature"}: see `DirectedRows.aim`
-    requires = frozenset({DIRECTED_ROWS})
+    requires = frozenset({DirectedRows})
 
     traits = frozenset({DIRECTED})
 
     def fit(self, round_: Round) -> FittedLearners | None:
         """Fit the learners, then solve for the step along them; see `LearnerFamily.fit`."""
-        rows, problem = round_.rows, round_.problem
-        assert are_directed(rows)  # as required
+        rows, problem = cast(DirectedRows, round_.rows), round_.problem  # as required
         directions: FloatArray | None = problem.directions
         assert directions is not None
         loss: DirectedRowLoss = problem.loss  # type: ignore[assignment]  # as the step requires
@@ -145,13 +144,12 @@ class Separators:
     regression: Regression | None = None
     n_drawn: int | None = None
 
-    requires = frozenset({CHAIN_ROWS})
+    requires = frozenset({ChainRows})
     traits = frozenset({SIGNS})
 
     def fit(self, round_: Round) -> FittedLearners | None:
         """Find a learner for each chain."""
-        rows, problem = round_.rows, round_.problem
-        assert are_chains(rows)  # as required
+        rows, problem = cast(ChainRows, round_.rows), round_.problem  # as required
         learners = self._stumps(rows, round_) if self.regression is None else self._fitted(rows, round_)
         errors = np.zeros((len(learners), 2, 2))
         for chain, learner in enumerate(learners):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round, Term
 from minrisk.learners.greedy_tree import GrowingTree, SignTrees, stump_at
 from minrisk.losses.base import SIGNS, STUMPS
-from minrisk.rows.base import PAIR_ROWS, PLANE_ROWS
-from minrisk.rows.pairs import are_pairs, have_planes
+from minrisk.rows.pairs import PairRows, PlaneRows
 from minrisk.steps.base import Step, StepProblem
 from minrisk.steps.cutting_planes import Bundle, CuttingPlaneStep, total_weight
 from minrisk.steps.penalised import DUAL_ORDERS, CertifyingStep, Objective, Point, most_violated, scaled_weight
@@ -41,7 +40,7 @@ class MostViolatedTrees(SignTrees):
 
     nu: float  # what no constraint may exceed
     tolerance: float  # the epsilon of the stopping rule, as a share of the loss that can still be lost
-    requires = frozenset({PAIR_ROWS})
+    requires = frozenset({PairRows})
 
     def fit(self, round_: Round) -> FittedLearners | None:
         """Find the learner of the most violated constraint, and its step."""
@@ -52,8 +51,7 @@ class MostViolatedTrees(SignTrees):
 
     def certificate(self, round_: Round, so_far: Sequence[Term]) -> tuple[float, float]:
         """Bound it by the edges of these learners and, where the step asks for it, the largest that is found."""
-        rows, problem, solver = round_.rows, round_.problem, round_.solver
-        assert are_pairs(rows) and isinstance(solver, CertifyingStep)  # as required
+        rows, problem, solver = cast(PairRows, round_.rows), round_.problem, cast(CertifyingStep, round_.solver)
         vectors = np.concatenate([np.empty((0, rows.n_outputs)), *(term.vectors for term in so_far)])
         point = Point.of(problem, vectors, rows.learner_edges([term.learner for term in so_far]))
 
@@ -65,8 +63,7 @@ class MostViolatedTrees(SignTrees):
 
     def search(self, round_: Round) -> Violation | None:
         """Find the learner of the largest edge, which the rows answer as; None where nothing can be split."""
-        rows = round_.rows
-        assert are_pairs(rows)  # as required
+        rows = cast(PairRows, round_.rows)  # as required
         split = rows.best_stump(LARGEST_EDGE_GAIN, round_.problem.mass, round_.features)
         if split is None:
             return None
@@ -110,7 +107,7 @@ class DualTrees(MostViolatedTrees):
     None where the objective is above its least value over all such learners by no more than a share, `tolerance`.
     """
 
-    requires = frozenset({PLANE_ROWS})
+    requires = frozenset({PlaneRows})
 
     def fit(self, round_: Round) -> FittedLearners | None:
         """Find shares of planes, the learner, and the step that goes on with both."""
@@ -135,8 +132,9 @@ class DualTrees(MostViolatedTrees):
 
         The gap is of the vectors before: a better point that planes have found is not in the model until `solve`.
         """
-        rows, problem, solver = round_.rows, round_.problem, round_.solver
-        assert have_planes(rows) and isinstance(solver, CuttingPlaneStep)  # as the two require of each other
+        rows, problem = cast(PlaneRows, round_.rows), round_.problem
+        solver = round_.solver
+        assert isinstance(solver, CuttingPlaneStep)  # which requires these learners, as they do it
         bundle, n_learners = solver.start(problem), len(rows.start_vectors()) - 1
         if bundle is None:
             return None

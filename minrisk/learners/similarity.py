@@ -6,7 +6,7 @@ The names of the paper, and where this departs from it, are in `minrisk.algorith
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -15,8 +15,7 @@ from minrisk._typing import FloatArray
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.losses.base import SIGNS
 from minrisk.model.similarities import Similarity
-from minrisk.rows.base import SIMILAR_ROWS
-from minrisk.rows.similar import are_similar
+from minrisk.rows.similar import SimilarRows
 
 
 class _Best(NamedTuple):
@@ -45,7 +44,7 @@ class Similarities:
     two_point: bool = True
     n_candidates: int | None = None
 
-    requires = frozenset({SIMILAR_ROWS})
+    requires = frozenset({SimilarRows})
 
     @property
     def traits(self) -> frozenset[str]:
@@ -53,8 +52,7 @@ class Similarities:
 
     def fit(self, round_: Round) -> FittedLearners | None:
         """Take steps 0 to 6 of Sec. 5.2."""
-        rows, problem = round_.rows, round_.problem
-        assert are_similar(rows)  # as required
+        rows, problem = cast(SimilarRows, round_.rows), round_.problem  # as required
         rows.start_search(problem.mass, problem.loss.gain)
         rows.answer((), 1.0, self.real)
         best = _Best((), 1.0, rows.drop())  # step 0: f = 1

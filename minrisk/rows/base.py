@@ -1,7 +1,7 @@
 """The words between the boosting loop and the rows: what is asked for, and what the rows answer.
 
-`minrisk.rows.rows.Rows` is what every kind of rows offers. Kinds that offer more have a trait each, which learners and
-steps name in what they require; `minrisk.rows.factory` makes the kind that is required.
+`minrisk.rows.rows.Rows` is what every kind of rows offers. Learners and steps that ask for more name the kind that
+offers it in what they require; `minrisk.rows.factory` makes rows of that kind.
 """
 
 from __future__ import annotations
@@ -130,14 +130,6 @@ class WholeRound(NamedTuple):
 
 
 WholeRounds = Callable[[Totals, Sequence[int]], list[WholeRound]]  # of the totals before, and the rounds' seeds
-
-DIRECTED_ROWS = "directed rows"  # traits of rows: see the class of the same name
-SIMILAR_ROWS = "similar rows"
-PAIR_ROWS = "pair rows"
-CORRECTIVE_ROWS = "corrective rows"
-CHAIN_ROWS = "chain rows"
-PLANE_ROWS = "plane rows"
-OF_VALUES = frozenset({DIRECTED_ROWS, SIMILAR_ROWS, CHAIN_ROWS})  # rows that hold values beside bins
 
 
 class TreeLike(Protocol):

@@ -19,7 +19,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
@@ -46,17 +46,7 @@ from minrisk._utils import cached_property
 from minrisk._workers import Workers
 from minrisk.data.sparse import SparseRows, stay_sparse
 from minrisk.model.codes import Codebook
-from minrisk.rows.base import (
-    CHAIN_ROWS,
-    DIRECTED_ROWS,
-    ChainStumps,
-    GrownTree,
-    GrowthRule,
-    Line,
-    Target,
-    Totals,
-    TreeLike,
-)
+from minrisk.rows.base import ChainStumps, GrownTree, GrowthRule, Line, Target, Totals, TreeLike
 from minrisk.rows.exchange import Place, divide, fixed_factor, sum_bits
 from minrisk.rows.growth import Growth
 from minrisk.rows.row_losses import ChainRowLoss, DirectedRowLoss, GroupedRowLoss, Groups
@@ -82,7 +72,7 @@ class DirectedRows(Rows):
         Of `Rows`.
     """
 
-    traits = frozenset({DIRECTED_ROWS})
+    holds_values = True
 
     def __init__(self, X: FloatArray | SparseRows, *parts: Any, **options: Any) -> None:
         super().__init__(*parts, **options)
@@ -530,8 +520,6 @@ class ChainRows(DirectedRows):
         Parameters of `DirectedRows`.
     """
 
-    traits = frozenset({CHAIN_ROWS})
-
     def __init__(self, *, codebook: Codebook, **columns: Any) -> None:
         super().__init__(n_outputs=len(codebook), **columns)
         self.codebook = codebook
@@ -644,13 +632,3 @@ class ChainRows(DirectedRows):
             self.over_blocks(partial(kernels.add_to_chain, self.scores, chain, self.response, step))
         decided = self.codebook.decoded(vectors)[0]
         self.over_blocks(lambda a, b: add_response(self._decided, self.response, decided, a, b))
-
-
-def are_directed(rows: Rows) -> TypeGuard[DirectedRows]:
-    """Return whether learners can be fitted along directions."""
-    return DIRECTED_ROWS in rows.traits
-
-
-def are_chains(rows: Rows) -> TypeGuard[ChainRows]:
-    """Return whether there is a score for each chain."""
-    return CHAIN_ROWS in rows.traits

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,25 +11,12 @@ from minrisk._typing import IntArray
 from minrisk._workers import Workers
 from minrisk.data.binning import Binner
 from minrisk.data.row_blocks import RowBlocks
-from minrisk.rows.base import CHAIN_ROWS, CORRECTIVE_ROWS, DIRECTED_ROWS, PAIR_ROWS, PLANE_ROWS, SIMILAR_ROWS
 from minrisk.rows.columns import Columns, SparseIndex
 from minrisk.rows.costs import RowCosts
-from minrisk.rows.directed import ChainRows, DirectedRows
 from minrisk.rows.exchange import Place
 from minrisk.rows.folded import FoldedRows
-from minrisk.rows.pairs import CorrectiveRows, PairRows, PlaneRows
 from minrisk.rows.rows import Rows
 from minrisk.rows.similar import SimilarRows
-
-# The first kind whose trait is required is made: those that stand behind may be among the traits of one before.
-KINDS: dict[str, type[Rows]] = {
-    SIMILAR_ROWS: SimilarRows,
-    CHAIN_ROWS: ChainRows,
-    DIRECTED_ROWS: DirectedRows,
-    PLANE_ROWS: PlaneRows,
-    CORRECTIVE_ROWS: CorrectiveRows,
-    PAIR_ROWS: PairRows,
-}
 
 
 def folded_rows(costs: RowCosts, folds: IntArray, place: Place | None = None) -> FoldedRows:
@@ -46,7 +32,7 @@ def binned_rows(
     Nothing is learnt from rows start..stop that are left out: their weights in `costs` must be 0.
     """
     build = partial(SparseIndex.build, workers=Workers())
-    return rows_like(frozenset())(
+    return Rows(
         X_binned=columns.binned,
         n_bins=columns.n_bins,
         costs=costs,
@@ -58,7 +44,7 @@ def binned_rows(
 
 
 def make_rows(
-    requires: frozenset[str],
+    kind: type[Rows],
     X: np.ndarray,
     part: IntArray | None,
     binner: Binner,
@@ -71,8 +57,8 @@ def make_rows(
 
     Parameters
     ----------
-    requires : frozenset of str
-        Traits that its parts require: those of rows say of which kind these are.
+    kind : type
+        That its parts require: `Recipe.rows_kind`.
     X : ndarray of shape (n, d)
         Raw values.
     part : ndarray of int, optional
@@ -88,14 +74,9 @@ def make_rows(
         `decoder` of bits.
     """
     columns: dict[str, Any] = {"costs": costs, "workers": workers, "trainable": trainable}
-    if SIMILAR_ROWS not in requires:
+    if not issubclass(kind, SimilarRows):
         columns |= {"X_binned": binner.transform(X, part, workers), "n_bins": binner.n_bins}
-    if {SIMILAR_ROWS, DIRECTED_ROWS, CHAIN_ROWS} & requires:
+    if kind.holds_values:
         X = X.dense("these learners") if isinstance(X, RowBlocks) else X
         columns["X"] = X if part is None else X[part]
-    return rows_like(requires)(**columns, **options)
-
-
-def rows_like(requires: frozenset[str]) -> Callable[..., Rows]:
-    """Return what makes rows with these traits, from columns and options by name."""
-    return next((kind for trait, kind in KINDS.items() if trait in requires), Rows)
+    return kind(**columns, **options)

@@ -12,7 +12,7 @@ each joint response of a group, and added up over the groups of each row; sums o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from minrisk._kernels.pairwise import class_sums, edges_along, fill_odds, pair_s
 from minrisk._kernels.scores import add_joint, add_response, joint_counts, sum_joint
 from minrisk._kernels.split import bar_between, side_bounds, stored_side_bounds
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS, PLANE_ROWS, TreeLike
+from minrisk.rows.base import TreeLike
 from minrisk.rows.exchange import added, divide, fixed_factor
 from minrisk.rows.row_losses import PairRowLoss
 from minrisk.rows.rows import Rows
@@ -32,7 +32,6 @@ from minrisk.rows.rows import Rows
 class PairRows(Rows):
     """`Rows` that know a loss of pairwise margins along a response: as sums over pairs, or row by row."""
 
-    traits = frozenset({PAIR_ROWS})
     _own: tuple[PairRowLoss, FloatArray, FloatArray] | None = None  # of a loss the rows' terms (n, 1), and their sum
     _odds: FloatArray | None = None
 
@@ -123,8 +122,6 @@ class CorrectiveRows(PairRows):
     distinct : bool
         No stump answers as one that is kept does, or the opposite.
     """
-
-    traits = frozenset({PAIR_ROWS, CORRECTIVE_ROWS})
 
     def __init__(self, *parts: Any, distinct: bool = False, **options: Any) -> None:
         super().__init__(*parts, **options)
@@ -217,8 +214,6 @@ class PlaneRows(CorrectiveRows):
 
     Parameters: those of `CorrectiveRows`.
     """
-
-    traits = frozenset({PAIR_ROWS, CORRECTIVE_ROWS, PLANE_ROWS})
 
     def __init__(self, *parts: Any, **options: Any) -> None:
         super().__init__(*parts, **options)
@@ -336,18 +331,3 @@ class JointResponses:
         """Return the sum over rows of response * value for each learner, (T, D)."""
         members = self._signs.transpose(0, 2, 1) @ sums
         return np.asarray(members[self._group, self._member])
-
-
-def are_pairs(rows: Rows) -> TypeGuard[PairRows]:
-    """Return whether sums over pairs of classes are known."""
-    return PAIR_ROWS in rows.traits
-
-
-def are_corrective(rows: Rows) -> TypeGuard[CorrectiveRows]:
-    """Return whether the responses of all learners are kept."""
-    return CORRECTIVE_ROWS in rows.traits
-
-
-def have_planes(rows: Rows) -> TypeGuard[PlaneRows]:
-    """Return whether cutting planes are kept."""
-    return PLANE_ROWS in rows.traits

@@ -17,7 +17,6 @@ from minrisk.data.row_keys import numbered_keys, odd_numbers, row_keys, running_
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts, RowCosts
 from minrisk.rows.exchange import Place, everything
-from minrisk.rows.factory import rows_like
 from minrisk.rows.rows import Rows
 
 
@@ -229,9 +228,9 @@ class CountedRows:
         """Return bins of these rows."""
         return Columns(binner.transform(self.X, None, workers), binner.n_bins, binner.thresholds)
 
-    def rows(self, requires: frozenset[str], columns: Columns, workers: Workers, **options: Any) -> Rows:
+    def rows(self, kind: type[Rows], columns: Columns, workers: Workers, **options: Any) -> Rows:
         """Return rows for a recipe."""
-        return rows_like(requires)(
+        return kind(
             X_binned=columns.binned,
             n_bins=columns.n_bins,
             costs=self.costs,

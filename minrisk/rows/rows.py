@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -74,15 +74,19 @@ MARGIN_SHIFT = 17  # a leaf's change must gain more than 2**-17, about `TIE`, of
 
 
 class Rows(SearchedColumns):
-    """Offer what every kind of rows offers; its subclasses offer more, which their `traits` name.
+    """Offer what every kind of rows offers; its subclasses offer more.
 
-    Learners and steps that ask for more name a trait of the rows in what they require. Parameters: those of
-    `RowColumns`.
+    Learners and steps that ask for more name the subclass in what they require. Parameters: those of `RowColumns`.
     """
 
-    traits: frozenset[str] = frozenset()
+    holds_values: ClassVar[bool] = False  # raw values beside bins
     resting = False  # whether the scores are freed, until `start_at`; a place without rows rests as the others do
     _followed = 0  # learners that the scores of the rows left out have
+
+    @property
+    def kind(self) -> type[Rows]:
+        """The class, which stands in for rows elsewhere say as well."""
+        return type(self)
 
     @cached_property
     def _growth(self) -> Growth:
@@ -414,7 +418,8 @@ class Rows(SearchedColumns):
         shared = LOSS_SUMS * self.n_samples * self.n_outputs >= SHARED_PASSES * self.limits.inline_work
         if self.workers.n > 1 and shared:
             return None
-        if self.traits or self.sparse is not None or not self.is_alone or self.n_trained > self.limits.large_leaf:
+        plain = type(self) is Rows and self.sparse is None and self.is_alone
+        if not plain or self.n_trained > self.limits.large_leaf:
             return None
         return whole_rounds(self, rule, self.weigh(None, 0), n_rounds)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from minrisk.data.binning import SparseBins
 from minrisk.data.distances import Points, SparsePoints, Units, points_of
 from minrisk.data.row_keys import odd_numbers, row_keys
 from minrisk.data.sparse import SparseRows
-from minrisk.rows.base import SIMILAR_ROWS, Opposite
+from minrisk.rows.base import Opposite
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import divide, fixed_factor
 from minrisk.rows.row_losses import EXPONENTIAL, SeparableRowLoss
@@ -51,7 +51,7 @@ class SimilarRows(Rows):
         Of `Rows`.
     """
 
-    traits = frozenset({SIMILAR_ROWS})
+    holds_values = True
 
     def __init__(
         self,
@@ -373,8 +373,3 @@ def neighbors_of(points: Points | SparsePoints, n_neighbors: int) -> IntArray:
         Z = points.reduced(COMPONENTS)
         search = NearestNeighbors(n_neighbors=min(n_neighbors, len(Z) - 1), n_jobs=1).fit(Z)
         return np.asarray(search.kneighbors(return_distance=False), dtype=np.int64)
-
-
-def are_similar(rows: Rows) -> TypeGuard[SimilarRows]:
-    """Return whether rows are points."""
-    return SIMILAR_ROWS in rows.traits

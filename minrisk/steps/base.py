@@ -55,15 +55,15 @@ class StepSolver(ABC):
 
     Attributes
     ----------
-    requires : frozenset of str
-        Traits that the loss, the learners and the rows must have together.
+    requires : frozenset of str and types
+        Traits that the loss and the learners must have together, and the kind that rows must be of.
     gain : int, optional
         The drop that a stump search maximises (`minrisk._kernels.split`); None: the loss's own.
     columns : int
         What the rows must hold in fixed point; see `Rows.weigh`.
     """
 
-    requires: ClassVar[frozenset[str]]
+    requires: ClassVar[frozenset[str | type[Rows]]]
     gain: ClassVar[int | None] = None
     columns: ClassVar[int] = 0
 

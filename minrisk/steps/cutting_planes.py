@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -30,8 +30,7 @@ from minrisk._kernels.split import LARGEST_EDGE_GAIN
 from minrisk._typing import FloatArray
 from minrisk.losses.base import PLANES, SIGNS
 from minrisk.model.coded_trees import on_grid
-from minrisk.rows.base import PLANE_ROWS
-from minrisk.rows.pairs import PlaneRows, have_planes
+from minrisk.rows.pairs import PlaneRows
 from minrisk.steps.base import Step, StepProblem, StepSolver
 
 LARGEST_PROXIMITY = 0.03  # u at first, over the scale, a row's largest cost on average; a larger one tells little of F
@@ -200,7 +199,7 @@ class CuttingPlaneStep(StepSolver):
     nu: float
     cuts: int
     tolerance: float
-    requires = frozenset({PLANES, SIGNS, PLANE_ROWS})
+    requires = frozenset({PLANES, SIGNS, PlaneRows})
     gain = LARGEST_EDGE_GAIN
     columns = 1
 
@@ -230,8 +229,7 @@ class CuttingPlaneStep(StepSolver):
 
 
 def _plane_rows(problem: StepProblem) -> PlaneRows:
-    assert have_planes(problem.rows)  # as required
-    return problem.rows
+    return cast(PlaneRows, problem.rows)  # as required
 
 
 def total_weight(problem: StepProblem) -> float:

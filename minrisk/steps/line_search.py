@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from minrisk._kernels._dtypes import TIE
 from minrisk._typing import FloatArray
 from minrisk.losses.base import DIRECTED, JOINT, LEAVES
-from minrisk.rows.base import DIRECTED_ROWS
-from minrisk.rows.directed import are_directed
+from minrisk.rows.directed import DirectedRows
 from minrisk.rows.row_losses import DirectedRowLoss
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem, StepSolver
 
@@ -35,7 +34,7 @@ class LineSearch(StepSolver):
     No score moves by more than 18: on data that a learner separates perfectly the minimiser is infinite.
     """
 
-    requires = frozenset({JOINT, DIRECTED, DIRECTED_ROWS})
+    requires = frozenset({JOINT, DIRECTED, DirectedRows})
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the line that the rows look along, in a few passes over them."""
@@ -53,12 +52,11 @@ class CodewordSearch(StepSolver):
     """
 
     codewords: FloatArray  # (K, D): scores of each
-    requires = frozenset({JOINT, LEAVES, DIRECTED_ROWS})
+    requires = frozenset({JOINT, LEAVES, DirectedRows})
 
     def solve(self, problem: StepProblem) -> Step:
         """Find the codewords by one pass over the rows, the step by a few."""
-        rows = problem.rows
-        assert are_directed(rows)  # as required
+        rows = cast(DirectedRows, problem.rows)  # as required
         falls = np.sum(rows.leaf_sums()[0][:, None, :] * self.codewords, axis=2)
         # Codewords that are equally good to rounding are one: the first of them is taken.
         nearly = falls.max(axis=1, keepdims=True) - TIE * np.abs(falls).max(axis=1, keepdims=True)
@@ -72,20 +70,18 @@ class CodewordSearch(StepSolver):
 class UnitStep(StepSolver):
     """A step of 1: the learners are fitted so that their answers are Newton's steps themselves."""
 
-    requires = frozenset({JOINT, DIRECTED, DIRECTED_ROWS})
+    requires = frozenset({JOINT, DIRECTED, DirectedRows})
 
     def solve(self, problem: StepProblem) -> Step:
         """Look at the loss there, in one pass over the rows."""
         assert problem.directions is not None
-        assert are_directed(problem.rows)  # as required
         loss: DirectedRowLoss = problem.loss  # type: ignore[assignment]  # as the rows ask for
-        return Step(problem.directions, float(problem.rows.along(loss, 1.0)[0]))
+        return Step(problem.directions, float(cast(DirectedRows, problem.rows).along(loss, 1.0)[0]))
 
 
 def search(problem: StepProblem, loss: DirectedRowLoss) -> tuple[float, float]:
     """Search for the step; return it and the loss over the bag there."""
-    rows = problem.rows
-    assert are_directed(rows)  # as required
+    rows = cast(DirectedRows, problem.rows)  # as required
     reach = rows.reach()
     if not 0.0 < reach < np.inf:
         return 0.0, problem.value

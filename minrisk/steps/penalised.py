@@ -22,7 +22,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
 from scipy.optimize import fmin_l_bfgs_b
@@ -32,8 +32,7 @@ from minrisk._kernels.split import LARGEST_EDGE_GAIN
 from minrisk._typing import FloatArray
 from minrisk.losses.base import PAIRS, SIGNS, SOFTMAX_EDGES
 from minrisk.model.coded_trees import on_grid
-from minrisk.rows.base import CORRECTIVE_ROWS, PAIR_ROWS
-from minrisk.rows.pairs import are_corrective, are_pairs
+from minrisk.rows.pairs import CorrectiveRows, PairRows
 from minrisk.rows.row_losses import PairRowLoss
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem, StepSolver
 
@@ -141,8 +140,8 @@ class Objective(NamedTuple):
     def of(cls, problem: StepProblem, nu: float) -> Objective:
         """Return the objective of a step; sums are times e^-log_scale."""
         loss: PairRowLoss = problem.loss  # type: ignore[assignment]  # as the step requires
-        assert are_pairs(problem.rows)  # as the step requires
-        own, start = problem.rows.own_total(loss) * math.exp(min(-problem.log_scale, 600.0)), problem.value
+        rows = cast(PairRows, problem.rows)
+        own, start = rows.own_total(loss) * math.exp(min(-problem.log_scale, 600.0)), problem.value
         if problem.loss.base != "exponential":
             return cls(start, 0.0, nu * own / math.log(2.0) / start)  # own is of phi(0) = log 2
         share = start / (own + start)
@@ -182,7 +181,7 @@ class PairwiseStep(StepSolver):
     cap: float = LARGEST_STEP  # kappa (Sec. III-B)
     tolerances: Tolerances = PAPER
     penalty: str = "l1"  # {"l1", "l2"}: as of `CorrectiveStep`, of this vector
-    requires = frozenset({PAIRS, SIGNS, PAIR_ROWS})
+    requires = frozenset({PAIRS, SIGNS, PairRows})
     gain = LARGEST_EDGE_GAIN
     columns = 1
 
@@ -231,7 +230,7 @@ class SelectedStep(StepSolver):
     nu: float
     size: float
     penalty: ClassVar[str] = "l1"
-    requires = frozenset({PAIRS, SIGNS, PAIR_ROWS})
+    requires = frozenset({PAIRS, SIGNS, PairRows})
     gain = LARGEST_EDGE_GAIN
     columns = 1
 
@@ -261,14 +260,13 @@ class CorrectiveStep(StepSolver):
     nu: float
     penalty: str = "l1"
     tolerances: Tolerances = PAPER
-    requires = frozenset({PAIRS, SIGNS, CORRECTIVE_ROWS})
+    requires = frozenset({PAIRS, SIGNS, CorrectiveRows})
     gain = LARGEST_EDGE_GAIN
     columns = 1
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise over the vectors of all learners; the present response is that of the last one."""
-        rows, objective = problem.rows, Objective.of(problem, self.nu)
-        assert are_corrective(rows)  # as `requires` says
+        rows, objective = cast(CorrectiveRows, problem.rows), Objective.of(problem, self.nu)  # as required
         loss: PairRowLoss = problem.loss  # type: ignore[assignment]  # as `requires` says
         start, l2 = rows.start_vectors(), self.penalty == "l2"
 
@@ -295,8 +293,7 @@ def most_violated(edges: FloatArray) -> int:
 
 def _loss_along(problem: StepProblem) -> Function:
     """Return the loss over the bag and its slope at scores + response * w, as a function of w."""
-    rows = problem.rows
-    assert are_pairs(rows)  # as the step requires
+    rows = cast(PairRows, problem.rows)  # as the step requires
     if problem.loss.base != "exponential":
         rows.start_pairs()
         return rows.pair_slopes
@@ -366,14 +363,13 @@ class ConstrainedStep(StepSolver):
     bound: float
     tolerance: float
     tolerances: Tolerances = PAPER
-    requires = frozenset({PAIRS, SIGNS, CORRECTIVE_ROWS})
+    requires = frozenset({PAIRS, SIGNS, CorrectiveRows})
     gain = LARGEST_EDGE_GAIN
     columns = 1
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise over the vectors of all learners; the present response is that of the last one."""
-        rows, objective = problem.rows, Objective.of(problem, 0.0)
-        assert are_corrective(rows)  # as `requires` says
+        rows, objective = cast(CorrectiveRows, problem.rows), Objective.of(problem, 0.0)  # as required
         loss: PairRowLoss = problem.loss  # type: ignore[assignment]  # as `requires` says
         start = rows.start_vectors()
 
@@ -465,13 +461,12 @@ class MixedNormStep(StepSolver):
 
     nu: float  # weight of the penalty, per weight of the rows
     norm: str  # {"l2", "linf"}: of a vector in the penalty: its length or its largest entry
-    requires = frozenset({SOFTMAX_EDGES, SIGNS, CORRECTIVE_ROWS})
+    requires = frozenset({SOFTMAX_EDGES, SIGNS, CorrectiveRows})
     columns = 1
 
     def solve(self, problem: StepProblem) -> Step:
         """Return three looks at all rows: before, after the step forward, and after the one backward."""
-        rows, loss = problem.rows, problem.loss
-        assert are_corrective(rows)  # as required
+        rows, loss = cast(CorrectiveRows, problem.rows), problem.loss  # as required
         curvature, price = scaled_weight(problem) * LARGEST_CURVATURE, self.nu * scaled_weight(problem)
         start = rows.start_vectors()
         slope = rows.total_slopes(loss, start)[1]  # type: ignore[arg-type]  # as required

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk.rows.base import CHAIN_ROWS
+from minrisk.rows.directed import ChainRows
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem, StepSolver
 
 ROOT_ITERATIONS = 100  # Newton's take five; halving the bracket 100 times ends at neighbouring numbers
@@ -40,7 +40,7 @@ class SeparatorStep(StepSolver):
     n_classes: int
 
     columns = 1
-    requires = frozenset({CHAIN_ROWS})
+    requires = frozenset({ChainRows})
 
     def solve(self, problem: StepProblem) -> Step:
         """Find vectors along each chain: (K - s)(K - 1) x, in the unit of `minrisk.model.codes.separators`."""

@@ -519,7 +519,7 @@ def test_parts_that_do_not_go_together():
     X, y, cost, weights, _ = problem(0, 3)
     rows, binner = pair_rows(X, y, cost, weights)
     recipe = recipe_of(MultiBoostClassifier(), rows, binner)
-    with pytest.raises(ValueError, match="CorrectiveStep cannot be used with .*requires corrective rows"):
+    with pytest.raises(ValueError, match="CorrectiveStep cannot be used with .*requires CorrectiveRows"):
         boost(rows, recipe, 1, 0)
     from minrisk.losses.guess_averse import GuessAverseLoss
     from minrisk.rows.rows import Rows
@@ -527,7 +527,7 @@ def test_parts_that_do_not_go_together():
     with pytest.raises(ValueError, match="PairwiseStep cannot be used with GuessAverseLoss.*requires pairs"):
         boost(rows, recipe._replace(loss=GuessAverseLoss("gel"), solver=PairwiseStep(0.0)), 1, 0)
     plain = Rows(rows.X_binned, rows.n_bins, rows.costs, Workers(1))
-    with pytest.raises(ValueError, match="PairwiseStep cannot be used with .*requires pair rows"):
+    with pytest.raises(ValueError, match="PairwiseStep cannot be used with .*requires PairRows"):
         boost(plain, recipe._replace(solver=PairwiseStep(0.0)), 1, 0)
     with pytest.raises(ValueError, match="kind must be one of 'exponential', 'logistic', got 'hinge'"):
         PairwiseLoss("hinge")

@@ -399,20 +399,25 @@ def in_pieces(monkeypatch: Any, n_pieces: int, in_folds: bool = False) -> list[P
 
     Those of `MinRiskClassifier` have rows of each fold if so told.
     """
-    made, kind = [], factory.rows_like
+    made, make_rows = [], factory.make_rows
 
-    def rows_like(requires: frozenset[str]) -> Any:
-        def make(**columns: Any) -> Any:
+    def pieced(kind: Any) -> Any:
+        """A subclass whose instances are in pieces."""
+
+        def new(_: Any, **columns: Any) -> Any:
             if columns.get("place"):  # a piece
-                return kind(requires)(**columns)
-            made.append(PiecedRows(kind(requires), cuts_of(len(columns["costs"].row), n_pieces), **columns))
+                return kind(**columns)
+            made.append(PiecedRows(kind, cuts_of(len(columns["costs"].row), n_pieces), **columns))
             return made[-1]
 
-        return make
+        return type(kind.__name__, (kind,), {"__new__": new})
 
     def folded_rows(costs: Any, folds: np.ndarray) -> PiecedFoldedRows:
         return PiecedFoldedRows(cuts_of(len(folds), n_pieces), costs, folds, made, in_folds)
 
-    monkeypatch.setattr(factory, "rows_like", rows_like)
+    monkeypatch.setattr(
+        factory, "make_rows", lambda kind, *given, **options: make_rows(pieced(kind), *given, **options)
+    )
+    monkeypatch.setattr(factory, "Rows", pieced(factory.Rows))
     monkeypatch.setattr("minrisk.ensemble.table.folded_rows", folded_rows)
     return made

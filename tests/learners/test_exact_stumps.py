@@ -10,6 +10,7 @@ from minrisk._workers import Workers
 from minrisk.data.binning import fit_binner
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import make_rows
+from minrisk.rows.rows import Rows
 from tests.algorithms.test_rebel_exact import as_twin, close, random_cost, shape
 from tests.helpers import naive
 from tests.helpers.common import coupled_loss, crossed, slow_after
@@ -96,7 +97,7 @@ def rows_at(n, seed, scale, K=4):
     loss = coupled_loss(costs, "logistic", "paper")
     workers = Workers(1)
     binner = fit_binner(X, "quantile", None, None, None, workers)
-    rows = make_rows(frozenset(), X, None, binner, costs, workers)
+    rows = make_rows(Rows, X, None, binner, costs, workers)
     rows.shift(rng.normal(size=K))
     rows.scores += scale * rng.normal(size=(n, K))
     rows.gradients(loss, 0.0)
