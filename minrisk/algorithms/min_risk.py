@@ -380,7 +380,7 @@ class MinRiskClassifier(BoostedClassifier):
             sample_weight = sample_weight if merged.weight is None else merged.weight
         if merged is not None and merged.folds is None:
             weight = self._checked_weights(sample_weight, X)
-            self._group = rows_together(X, self.n_features_in_, weight, merged.copied, self._group, self.cv)
+            self._group = rows_together(X, self.n_features_in_, y, weight, merged.copied, self._group, self.cv)
         rows, costs = self._counted(X, y, sample_weight, cost, False)
         codes_of(self, watch.eval_sets)  # which fails before the training and not after it
         driver, settings = self._prepared(costs.n_rows, X.shape[1], watch, workers)

@@ -41,6 +41,7 @@ NEIGHBOURS = 10, 50  # k: the first finds a few near copies of a row, the second
 FIRST_ASKED, ASKED = 100, 500  # rows whose neighbours are sought; the others only where some of the first have copies
 CHANCE = 1e-3  # of a row that has no copy and yet one as near
 NEAR_SHARE = 0.1  # of rows as near as that, from which there are near copies (vowel: 0.08, all others: 0.02 or less)
+RARE_CLASS, RARE_SHARE = 0.5, 0.5  # of an even share of the rows: smaller classes are looked at alone; as `NEAR_SHARE`
 SINGLE_SHARE = 0.98  # of the rows, that differ in a column of numbers of rows or of noise
 FEWEST_COLUMNS = 4  # of many values: rows that are near or agree in fewer say nothing (zip code, latitude, longitude)
 MOST_EQUAL = 0.05  # share of the pairs of rows that are equal in a column of many values, or of the rows with one value
@@ -249,7 +250,9 @@ class NearCopies(NamedTuple):
     group: IntArray | None  # (n,) of each row, numbered from 0; None: of stated groups
 
 
-def near_copies(X: np.ndarray, key: Keys, group: IntArray | None = None, waves: bool = True) -> NearCopies | None:
+def near_copies(
+    X: np.ndarray, key: Keys, group: IntArray | None = None, waves: bool = True, label: IntArray | None = None
+) -> NearCopies | None:
     """Find near copies among distinct rows (n, d), or None.
 
     Parameters
@@ -263,6 +266,9 @@ def near_copies(X: np.ndarray, key: Keys, group: IntArray | None = None, waves: 
     waves : bool
         Whether rows that differ in one column of few values are: where equal rows have been merged, such as short
         texts, that is nothing special.
+    label : ndarray of int, (n,), optional
+        Classes: each rare one is looked at by itself as well, since few rows of all are copies where it alone was
+        oversampled with noise.
 
     Examples
     --------
@@ -274,12 +280,21 @@ def near_copies(X: np.ndarray, key: Keys, group: IntArray | None = None, waves: 
     >>> found.share, len(np.unique(found.group))
     (1.0, 100)
     """
-    asked = np.argsort(key, kind="stable")[:ASKED]
-    Z, cells = _ranks(X, asked)
+    order = np.argsort(key, kind="stable")
+    Z, cells = _ranks(X, order[:ASKED])
     found = [_near_but_for_numbers(X, group, waves)]
+    if found[0] and found[0].share < NEAR_SHARE:
+        found = [None]
     if len(cells) >= FEWEST_COLUMNS:
-        found += [_near_by_distance(Z, asked, group), _near_by_agreement(cells, asked, group)]
-    return max((own for own in found if own and own.share >= NEAR_SHARE), key=lambda own: own.share, default=None)
+        asked = [(order[:ASKED], NEAR_SHARE)]
+        if label is not None:
+            counts = np.bincount(label)
+            rare = np.flatnonzero(counts < RARE_CLASS * len(label) / len(counts))
+            asked += [(order[label[order] == k][:ASKED], RARE_SHARE) for k in rare.tolist()]
+        for rows, least in asked:
+            if len(rows) > NEIGHBOURS[0]:
+                found += [_near_by_distance(Z, rows, group, least), _near_by_agreement(cells, rows, group, least)]
+    return max(filter(None, found), key=lambda own: own.share, default=None)
 
 
 def _near_but_for_numbers(X: np.ndarray, group: IntArray | None, waves: bool) -> NearCopies | None:
@@ -318,19 +333,19 @@ def _near_but_for_numbers(X: np.ndarray, group: IntArray | None, waves: bool) ->
     return NearCopies(_share(own), own)
 
 
-def _near_by_distance(Z: FloatArray, asked: IntArray, group: IntArray | None) -> NearCopies | None:
-    """Find near copies that differ a little in all columns."""
+def _near_by_distance(Z: FloatArray, asked: IntArray, group: IntArray | None, least: float) -> NearCopies | None:
+    """Find near copies that differ a little in all columns, if this share of the rows asked, or more, has any."""
     scales = [k for k in NEIGHBOURS if 4 * k <= len(Z)]
     if not scales:
         return None
     distances = _distances(Z, asked[:FIRST_ASKED], 2 * scales[-1], group)
-    if not any(_near(distances, k)[1].mean() > 0.25 * NEAR_SHARE for k in scales):
+    if not any(_near(distances, k)[1].mean() > 0.25 * least for k in scales):
         return None
     distances = np.concatenate([distances, _distances(Z, asked[FIRST_ASKED:], 2 * scales[-1], group)])
     for k in scales:
         D, near = _near(distances, k)
         share = float(np.mean(near))
-        if share < NEAR_SHARE:
+        if share < least:
             continue
         if group is not None:
             return NearCopies(share, None)
@@ -342,22 +357,22 @@ def _near_by_distance(Z: FloatArray, asked: IntArray, group: IntArray | None) ->
     return None
 
 
-def _near_by_agreement(cells: IntArray, asked: IntArray, group: IntArray | None) -> NearCopies | None:
-    """Find near copies that differ in some columns only."""
+def _near_by_agreement(cells: IntArray, asked: IntArray, group: IntArray | None, least: float) -> NearCopies | None:
+    """Find near copies that differ in some columns only, as `_near_by_distance` finds others."""
     m, n = cells.shape
-    least, half = max(FEWEST_COLUMNS, -(-2 * m // 3)), -(-m // 2)
-    for some, share in ((asked[:FIRST_ASKED], 0.25 * NEAR_SHARE), (asked, NEAR_SHARE)):
-        agreeing, by_half = _times_agreeing(cells, some, (least, half), group).T
+    agreed, half = max(FEWEST_COLUMNS, -(-2 * m // 3)), -(-m // 2)
+    for some, share in ((asked[:FIRST_ASKED], 0.25 * least), (asked, least)):
+        agreeing, by_half = _times_agreeing(cells, some, (agreed, half), group).T
         found = float(np.mean(agreeing > 0))
         if found < share or 2 * agreeing.sum() < by_half.sum():
             return None
     if group is not None:
         return NearCopies(found, None)
-    while least <= m:
-        own = _tied(cells, least)
+    while agreed <= m:
+        own = _tied(cells, agreed)
         if np.bincount(own).max() <= _largest(n):
             return NearCopies(_share(own), own)
-        least = (least + m) // 2 + 1  # where rows that are merely alike tie too many together
+        agreed = (agreed + m) // 2 + 1  # where rows that are merely alike tie too many together
     return None
 
 

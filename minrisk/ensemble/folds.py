@@ -62,12 +62,11 @@ def merged_copies(
     rows = np.flatnonzero(weight > 0.0)
     if len(rows) < 2:
         return None
-    own = []
-    if isinstance(cost, CostsPerRow) and len(cost.values) == len(y):
-        own = list(cost.values.reshape(len(y), -1).T)
     folds = None if cv is None or isinstance(cv, Integral) else stated_folds(cv, X, y, group)
-    codes = y.codes if isinstance(y, CodedLabels) else np.unique(y, return_inverse=True)[1]
-    key = keys_of_copies(X, d, codes, rows, [*own, *(column for column in (group, folds) if column is not None)])
+    own = [column for column in (group, folds) if column is not None]
+    if isinstance(cost, CostsPerRow) and len(cost.values) == len(y):
+        own = [*cost.values.reshape(len(y), -1).T, *own]
+    key = keys_of_copies(X, d, class_codes(y), rows, own)
     if key is None:
         return MergedRows(False, None, folds)
     total, _ = merged(key, scaled(weight)[0][rows])
@@ -78,7 +77,14 @@ def merged_copies(
     return MergedRows(True, found, folds)
 
 
-def rows_together(X: Any, d: int, weight: FloatArray, copied: bool, group: IntArray | None, cv: Any) -> IntArray | None:
+def class_codes(y: Labels | CodedLabels) -> IntArray:
+    """Number the labels of rows in their order."""
+    return y.codes if isinstance(y, CodedLabels) else np.unique(y, return_inverse=True)[1]
+
+
+def rows_together(
+    X: Any, d: int, y: Labels | CodedLabels, weight: FloatArray, copied: bool, group: IntArray | None, cv: Any
+) -> IntArray | None:
     """Find which rows belong together, (N,): those of equal cells where these are `copied`, and near copies.
 
     Stated groups rule.
@@ -91,7 +97,9 @@ def rows_together(X: Any, d: int, weight: FloatArray, copied: bool, group: IntAr
     if _searched(X, d, len(first), several):
         distinct = rows[first]
         stated = None if group is None else group[distinct]
-        near = near_copies(X[distinct, :d], key[first], stated, not copied and len(first) > 0.9 * len(rows))
+        cells = X[distinct].matrix.toarray() if isinstance(X, SparseRows) else X[distinct, :d]
+        waves = not copied and len(first) > 0.9 * len(rows)
+        near = near_copies(cells, key[first], stated, waves, class_codes(y)[distinct])
         if near is not None:
             message = NEAR_COPIES if group is None else NEAR_GROUPS
             warn_caller(message.format(near=round(near.share * len(rows)), n=len(rows)), DataWarning)
@@ -105,7 +113,7 @@ def rows_together(X: Any, d: int, weight: FloatArray, copied: bool, group: IntAr
 
 def _searched(X: Any, d: int, n_rows: int, several: bool) -> bool:
     """Tell whether so many rows are searched for near copies: some are left out, all are in memory and not too many."""
-    return several and isinstance(X, np.ndarray) and n_rows * d <= DENSE_VALUES
+    return several and isinstance(X, np.ndarray | SparseRows) and n_rows * d <= DENSE_VALUES
 
 
 def folds_of(

@@ -223,7 +223,7 @@ def test_copies_share_what_their_mistakes_cost(tmp_path):
     assert content(model.fit(X[rows], y[rows], cost=cost[rows]), tmp_path) == expected
     other = cost[rows] * np.tile([1.0, 2.0], 250)[:, None]
     assert merged_copies(X[rows], 8, y[rows], np.ones(500), CostsPerRow.of(other), None, None)[:2] == (True, None)
-    group = rows_together(X[rows], 8, np.ones(500), True, None, None)
+    group = rows_together(X[rows], 8, np.zeros(500), np.ones(500), True, None, None)
     assert len(np.unique(group)) == 250  # they pay otherwise, but are left out together
 
 
@@ -300,15 +300,38 @@ def test_rows_elsewhere_are_left_out_with_their_copies(monkeypatch, tmp_path):
 
 
 # -- near copies ---------------------------------------------------------------------------------------------------------------
-def sought(X):
+def sought(X, label=None):
     keys = content_keys(X, np.arange(len(X)), X.shape[1], odd_numbers(np.random.default_rng(0), X.shape[1]))
-    return near_copies(X, keys)
+    return near_copies(X, keys, label=label)
 
 
 @pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_diabetes, load_digits])
 def test_known_tables_have_no_near_copies(load):
-    X = np.unique(load().data, axis=0)
+    X, first = np.unique(load().data, axis=0, return_index=True)
     assert sought(X) is None
+    label = np.unique(load().target[first] // (50 if load is load_diabetes else 1), return_inverse=True)[1]
+    rng = np.random.default_rng(0)
+    for k in range(label.max() + 1):  # a class made rare
+        rows = np.flatnonzero((label != k) | (rng.random(len(X)) < 0.3))
+        assert sought(X[rows], label[rows] == k) is None
+
+
+@pytest.mark.parametrize("n_copies", [40, 150])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_noisy_copies_of_a_rare_class_are_near_copies(n_copies, is_sparse):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2000, 6)), np.zeros(2000, dtype=int)
+    y[:40] = 1
+    copied = np.resize(np.arange(40), n_copies)
+    X = np.concatenate([X, X[copied] + 0.05 * rng.normal(size=(n_copies, 6))])
+    y, of = np.append(y, np.ones(n_copies, dtype=int)), np.append(np.arange(2000), copied)
+    rows = rng.permutation(len(y))
+    assert sought(X) is None  # of all rows they are few
+    given = SparseRows(csr_array(X[rows])) if is_sparse else X[rows]
+    with pytest.warns(DataWarning, match="near copies"):
+        group = rows_together(given, 6, y[rows], np.ones(len(y)), False, None, None)
+    assert len(np.unique(np.stack([group, of[rows]]), axis=1).T) == 2000  # copies are in one group,
+    assert len(np.unique(group)) >= 1990  # and hardly any other rows
 
 
 @pytest.mark.parametrize("n", [200, 2000])
