@@ -4,15 +4,15 @@ One member, n = 20 000, d = 200, K = 10 to 1 000. Target: a round with 1 000 cla
 A round's parts are timed inside fits, each without the parts it calls; figures are medians over the rounds after the
 first few. Beside them stands the least that the present algorithm touches, counted for the trees that were grown:
 
-    gradients    per row and class: score and cost read, edge and mass written; one exponential (0/1 costs)
-    loss         per row and class: mass read
-    sketch       per row and class: edge and mass read; per row C columns written twice and read once
+    gradients    per row and class: score and cost read, gradient and Hessian written; one exponential (0/1 costs)
+    loss         per row and class: Hessian read
+    sketch       per row and class: gradient and Hessian read; per row C columns written twice and read once
     growth       per row of a node and feature drawn: bin, row number and C columns read, C adds; per bin looked at: C
                  adds and two divisions (at most as many bins as the node has rows); parting the rows
-    leaf sums    per row and class: edge and mass read, two adds
+    leaf sums    per row and class: gradient and Hessian read, two adds
     advance      per row and class: score read and written
 
-(C = sketch + 1 columns of int64; edge, mass, score, cost are float64.) The machine's limits are measured here: a copy
+(C = sketch + 1 columns of int64; all others are float64.) The machine's limits are measured here: a copy
 of arrays as large as (n, K) float64 for passes over classes, as X in bins for growth; histogram adds of three columns
 at random bins; divisions; the package's own exponential with nothing around it. The floor is the slowest of bytes,
 exponentials and (adds plus divisions) at those limits and `share_of_limit` is floor / seconds: what is missing to 1

@@ -32,7 +32,7 @@ from minrisk.boosting.monitors import ProgressBar
 SIZES = ((1_000, 20), (4_000, 20), (20_000, 20), (20_000, 200), (100_000, 30))
 N_CLASSES = (3, 10, 100, 1000)
 QUICK_SIZES, QUICK_CLASSES = ((1_000, 10), (5_000, 10)), (3, 6)
-MOST_ENTRIES = 20_000_000  # rows times classes: 0.5 GB of scores, edges and masses
+MOST_ENTRIES = 20_000_000  # rows times classes: 0.5 GB of scores, gradients and Hessians
 LEARNERS: dict[str, Callable[..., Any]] = {
     "stump": lambda **how: REBELClassifier(max_depth=1, **how),
     "vector tree": lambda **how: MinRiskClassifier(cv=1, random_state=0, **how),

@@ -8,8 +8,8 @@ Statistics 2001, Sec. 4.6, for the step.
 paper                               here                             where
 ==================================  ===============================  ====================================
 GLL, Eq. (21)                       ``GuessAverseLoss("gll")``       `minrisk.losses.guess_averse`
-g, minus the gradient               ``edge``                         `minrisk._kernels.guess_averse`
-h, the Hessian's diagonal           ``mass``                         `minrisk._kernels.guess_averse`
+g, minus the gradient               ``gradient``                     `minrisk._kernels.guess_averse`
+h, the Hessian's diagonal           ``hessian``                      `minrisk._kernels.guess_averse`
 G_l, M_l, sums over a leaf          ``leaf_sums``                    `minrisk.rows.base`
 a_l, Friedman's gamma_jkm           ``LeafNewton``                   `minrisk.steps.leaf_vectors`
 R_jm, the leaves                    ``VectorTrees(sketch=None)``     `minrisk.learners.vector_tree`

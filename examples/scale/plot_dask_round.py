@@ -22,9 +22,9 @@ import matplotlib.pyplot as plt
 # What is asked and how large the question is; what is answered and how large each answer is; what the client then does.
 
 MESSAGES = [
-    ("last round's vectors: new scores?", "74 kB", "largest edge and mass of each class", "0.3 kB", "takes the top"),
+    ("last round's vectors: new scores?", "74 kB", "largest derivatives of each class", "0.3 kB", "takes the top"),
     ("the largest of all", "0.3 kB", "K whole numbers: the loss", "0.2 kB", "adds"),
-    ("sums of masses?", "0.3 kB", "K whole numbers", "0.2 kB", "adds"),
+    ("sums of Hessians?", "0.3 kB", "K whole numbers", "0.2 kB", "adds"),
     ("a sketch: how large are rows?", "0.7 kB", "a histogram of sizes", "33 kB", "adds; finds the level of the draw"),
     ("draw to this level", "33 kB", "bins and sketches of drawn rows", "1.4 MB", "grows the tree"),
     ("the tree: what is in its leaves?", "50 kB", "leaves x K whole numbers, twice", "49 kB", "adds; finds vectors"),

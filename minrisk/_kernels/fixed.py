@@ -43,7 +43,7 @@ def add_two_parts(values, factor, bits, sums):
 
 @kernel
 def fix_columns(values, in_bag, factor, start, stop, fixed, first):
-    """fixed[i, first + k] = rint(values[i, k] * factor[k]) for rows in the bag, else 0; returns the column sums."""
+    """Fill fixed[i, first + k] with rint(values[i, k] * factor[k]) for the bag's rows, else 0; returns the sums."""
     n_columns = values.shape[1]
     total = np.zeros(n_columns, dtype=np.int64)
     for i in range(start, stop):
@@ -97,7 +97,7 @@ def unfixed(total, top, bits):
 
 @kernel
 def add_leaf(values, factor, order, start, end, out):
-    """out = sum over rows order[start:end] per column, each value rounded to 1 / factor (a factor of 0: no sum).
+    """Fill out with sums over rows order[start:end] per column, values rounded to 1 / factor (a factor of 0: none).
 
     The sums are of whole numbers, exact in float64 and vectorised.
     """
@@ -114,42 +114,44 @@ def add_leaf(values, factor, order, start, end, out):
 
 
 @kernel
-def leaf_column_sums(edge, mass, top_edge, top_mass, bits, order, start, end, edge_sums, mass_sums):
-    """Sum edge and mass over the rows of each leaf, (L, D) each; see `add_leaf`."""
-    edge_factor, mass_factor = fixed_factors(top_edge, bits), fixed_factors(top_mass, bits)
+def leaf_column_sums(
+    gradient, hessian, top_gradient, top_hessian, bits, order, start, end, gradient_sums, hessian_sums
+):
+    """Sum gradient and Hessian over the rows of each leaf, (L, D) each; see `add_leaf`."""
+    gradient_factor, hessian_factor = fixed_factors(top_gradient, bits), fixed_factors(top_hessian, bits)
     for leaf in range(start.shape[0]):
-        add_leaf(edge, edge_factor, order, start[leaf], end[leaf], edge_sums[leaf])
-        add_leaf(mass, mass_factor, order, start[leaf], end[leaf], mass_sums[leaf])
+        add_leaf(gradient, gradient_factor, order, start[leaf], end[leaf], gradient_sums[leaf])
+        add_leaf(hessian, hessian_factor, order, start[leaf], end[leaf], hessian_sums[leaf])
 
 
 @part
-def project_row(edge, mass, directions, weight, out):
-    """Compute out = (edge @ directions, mass @ weight) of one row; `directions` is (q, D)."""
+def project_row(gradient, hessian, directions, weight, out):
+    """Compute out = (gradient @ directions, hessian @ weight) of one row; `directions` is (q, D)."""
     q, n_outputs = directions.shape
-    m = 0.0
+    h = 0.0
     for c in range(q):
         g = 0.0
         if c == 0:
             for k in range(n_outputs):
-                g += edge[k] * directions[0, k]
-                m += mass[k] * weight[k]
+                g += gradient[k] * directions[0, k]
+                h += hessian[k] * weight[k]
         else:
             for k in range(n_outputs):
-                g += edge[k] * directions[c, k]
+                g += gradient[k] * directions[c, k]
         out[c] = g
-    out[q] = m
+    out[q] = h
 
 
 @kernel
-def project(edge, mass, directions, weight, start, stop, out):
-    """Compute out[i] = (edge @ directions, mass @ weight) per row; returns the column maxima of its absolute values.
+def project(gradient, hessian, directions, weight, start, stop, out):
+    """Compute out[i] = (gradient @ directions, hessian @ weight) per row; returns the column maxima of its sizes.
 
     `directions` is (q, D).
     """
     q = directions.shape[0]
     top = np.zeros(q + 1)
     for i in range(start, stop):
-        project_row(edge[i], mass[i], directions, weight, out[i])
+        project_row(gradient[i], hessian[i], directions, weight, out[i])
         for c in range(q):
             top[c] = max(top[c], abs(out[i, c]))
         top[q] = max(top[q], out[i, q])
@@ -158,18 +160,18 @@ def project(edge, mass, directions, weight, start, stop, out):
 
 @kernel
 def fix_sketch(values, top, bits, count_bits, start, stop, out):
-    """Fixed-point columns of a sketch with values up to `top`; returns what a unit of each is worth.
+    """Fill fixed-point columns of a sketch with values up to `top`; returns what a unit of each is worth.
 
-    The mass, of `count_bits` fewer bits, is shifted beside a count of 1; no edge where the mass rounds to 0.
+    The Hessian, of `count_bits` fewer bits, is shifted beside a count of 1; no gradient where the Hessian rounds to 0.
     """
     q = values.shape[1] - 1
     factor = fixed_factors(top, bits)
     factor[q] = fixed_factors(top[q:], bits - count_bits)[0]
     for i in range(start, stop):
-        mass = np.int64(np.rint(values[i, q] * factor[q]))
+        hessian = np.int64(np.rint(values[i, q] * factor[q]))
         for c in range(q):
-            out[i, c] = np.int64(np.rint(values[i, c] * factor[c])) if mass > 0 else 0
-        out[i, q] = (mass << count_bits) | 1
+            out[i, c] = np.int64(np.rint(values[i, c] * factor[c])) if hessian > 0 else 0
+        out[i, q] = (hessian << count_bits) | 1
     unit = np.zeros(q + 1)
     for c in range(q + 1):
         if factor[c] > 0.0:
@@ -179,14 +181,14 @@ def fix_sketch(values, top, bits, count_bits, start, stop, out):
 
 @kernel
 def fix_counted(values, top, bits, start, stop, out):
-    """`fix_sketch` with the mass, of all bits, and the count in columns of their own."""
+    """Do as `fix_sketch`, with the Hessian, of all bits, and the count in columns of their own."""
     q = values.shape[1] - 1
     factor = fixed_factors(top, bits)
     for i in range(start, stop):
-        mass = np.int64(np.rint(values[i, q] * factor[q]))
+        hessian = np.int64(np.rint(values[i, q] * factor[q]))
         for c in range(q):
-            out[i, c] = np.int64(np.rint(values[i, c] * factor[c])) if mass > 0 else 0
-        out[i, q], out[i, q + 1] = mass, 1
+            out[i, c] = np.int64(np.rint(values[i, c] * factor[c])) if hessian > 0 else 0
+        out[i, q], out[i, q + 1] = hessian, 1
     unit = np.ones(q + 2)
     for c in range(q + 1):
         unit[c] = 1.0 / factor[c] if factor[c] > 0.0 else 0.0

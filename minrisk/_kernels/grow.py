@@ -4,8 +4,8 @@ A node is a slice of `order`, the row numbers. Its histogram holds, per bin, the
 integers, so neither threads nor the way a histogram came about (rows, or parent less sibling) changes a split.
 
     X_binned (n_features, n_samples) uint8   columns (n_samples, C) int64   order (n,) int32   total (C,) int64
-    SKETCH  columns g_1 .. g_q, then mass << COUNT_BITS | 1: drop of the squared error, sum_c G_c^2 / (M + ridge)
-    COUNT_APART  columns g_1 .. g_q, mass, 1: the same for rows too many to be counted beside the mass
+    SKETCH  columns g_1 .. g_q, then m << COUNT_BITS | 1: drop of the squared error, sum_c G_c^2 / (M + ridge)
+    COUNT_APART  columns g_1 .. g_q, m, 1: the same for rows too many to be counted beside the Hessian
     EXACT   columns E_1 .. E_K, M_1 .. M_K, 1: drop of 2 sum_k sqrt(S+_k S-_k), S+- = (M + ridge -+ E) / 2: the
             exponential's exact one
     NEWTON  the same columns: sum_k E_k^2 / (M_k + ridge_k)
@@ -13,13 +13,17 @@ integers, so neither threads nor the way a histogram came about (rows, or parent
     GINI    the same columns, where E_k is the weight of class k: sum_k E_k^2 / sum_k E_k, the fall of Gini's impurity
     CODEWORD  the same columns: max_k E_k - 1/K sum_k E_k, the slope along the simplex's best codeword, up to a factor
 
+g and m are gradient and Hessian of a row in the sketch, E and M those of its outputs, all as in
+`minrisk._kernels.losses`: a gradient is minus the loss's.
+
 Sparse features are stored as `minrisk._kernels.histogram.Entries`: what is left of a total for the bin of 0 is exact.
 
 Sums over the rows of a node for a pair of classes (r, s), along which one score rises as much as the other falls.
 
 With p the softmax of the scores (costs in it), w = `weight` and everything times e^-log_scale, the loss log(1 + sum z)
-along e_r - e_s has the slope -u = -(edge_r - edge_s) and the curvature rho = mass_r + mass_s + 2 w p_r p_s.
-p_k is 1 - edge_k / w at the row's class y = `label`, and -edge_k / w elsewhere.
+along e_r - e_s has the slope -u = -(gradient_r - gradient_s) and the curvature
+rho = hessian_r + hessian_s + 2 w p_r p_s. p_k is 1 - gradient_k / w at the row's class y = `label`, and
+-gradient_k / w elsewhere.
 """
 
 from __future__ import annotations
@@ -56,10 +60,10 @@ class Search(NamedTuple):
     random: bool  # of each feature one threshold is looked at, which is drawn
     seed: int
     factor: np.ndarray  # (C,) what a unit of each column is worth
-    ridge: np.ndarray  # (1,) or (D,), added to a node's mass
+    ridge: np.ndarray  # (1,) or (D,), added to a node's Hessian
     gain: int  # SKETCH ... COUNT_APART
     min_leaf: int  # rows
-    min_mass: float  # of a sketch, that a node has which is split
+    min_hessian: float  # of a sketch, that a node has which is split
     max_depth: int
 
 
@@ -83,7 +87,7 @@ class GrowthState(NamedTuple):
 
     @classmethod
     def empty(cls, L: int, C: int) -> GrowthState:
-        """For up to L leaves, whose totals have C columns."""
+        """Make room for up to L leaves, whose totals have C columns."""
         start, end, depth, best_feature, best_bin, status, node = np.zeros((7, L), dtype=np.int64)
         feature, bins, left = np.zeros((3, 2 * L), dtype=np.int32)
         total, drop, gain = np.zeros((L, C), dtype=FIXED), np.zeros(L), np.zeros(2 * L)
@@ -113,17 +117,17 @@ def count_of(total, gain):
 
 
 @kernel
-def mass_of(total, gain):
-    """Give the mass behind a total of a sketch."""
+def hessian_of(total, gain):
+    """Give the Hessian behind a total of a sketch."""
     last = total.shape[0] - 1
     return total[last] >> COUNT_BITS if gain == SKETCH else total[last - 1]
 
 
 @kernel
-def is_large(total, gain, min_leaf, min_mass):
-    """Say whether a node has rows for two leaves and, where one is asked for, the mass of a sketch to be split."""
+def is_large(total, gain, min_leaf, min_hessian):
+    """Say whether a node has rows for two leaves and, where one is asked for, the Hessian of a sketch to be split."""
     rows = count_of(total, gain) >= 2 * min_leaf
-    return rows and (min_mass <= 0.0 or mass_of(total, gain) >= min_mass)
+    return rows and (min_hessian <= 0.0 or hessian_of(total, gain) >= min_hessian)
 
 
 @kernel
@@ -145,28 +149,29 @@ def merit(total, factor, ridge, gain):
     if gain == GINI:
         weight = 0.0
         for k in range(K):
-            edge = total[k] * factor[k]
-            weight += edge
-            sum_ += edge * edge
+            of_class = total[k] * factor[k]
+            weight += of_class
+            sum_ += of_class * of_class
         return sum_ / weight if weight > 0.0 else 0.0
     if gain == CODEWORD:
         top = total[0] * factor[0]
         for k in range(K):
-            edge = total[k] * factor[k]
-            top = max(top, edge)
-            sum_ += edge
+            gradient = total[k] * factor[k]
+            top = max(top, gradient)
+            sum_ += gradient
         return top - sum_ / K
     for k in range(K):
-        edge = total[k] * factor[k]
+        gradient = total[k] * factor[k]
         if gain == ABSOLUTE:
-            sum_ += abs(edge)
+            sum_ += abs(gradient)
             continue
-        mass = total[K + k] * factor[K + k] + ridge[k]
+        hessian = total[K + k] * factor[K + k] + ridge[k]
         if gain == NEWTON:
-            if mass > 0.0:
-                sum_ += edge * edge / mass
+            if hessian > 0.0:
+                sum_ += gradient * gradient / hessian
         else:
-            sum_ -= np.sqrt(max((mass - edge) * (mass + edge), 0.0))  # not mass^2 - edge^2: pure nodes cancel
+            # As a product: the difference of the squares would cancel in pure nodes.
+            sum_ -= np.sqrt(max((hessian - gradient) * (hessian + gradient), 0.0))
     return sum_
 
 
@@ -237,7 +242,7 @@ def cut_between(low, high, draws, feature):
 
 @kernel
 def drawn_cut(histogram, words, gain, draws, feature):
-    """`cut_between` of the lowest and the highest bin with rows of the node; -1: no threshold is drawn."""
+    """Draw `cut_between` of the lowest and the highest bin with rows of the node; -1: no threshold is drawn."""
     if draws == 0:
         return np.int64(-1)
     low, high = np.int64(-1), np.int64(-1)
@@ -282,17 +287,18 @@ def fill_sides(column, order, start, end, gathered, total, draws, feature, histo
 
 
 @kernel
-def draw_directions(mass, ridge, q, seed):
-    """Random signs (q, D), not all alike in any row, over sqrt(q mass_k); then 1 / mass_k and the ridge in that unit.
+def draw_directions(hessian, ridge, q, seed):
+    """Draw random signs (q, D), not all alike in any row, over sqrt(q hessian_k).
 
-    With all signs alike, edges that sum to 0 would vanish. Where the mass is 0, so are sign and weight.
+    Returns them, 1 / hessian_k, and the ridge in that unit. With all signs alike, gradients that sum to 0 would vanish.
+    Where the Hessian is 0, so are sign and weight.
     """
-    D = mass.shape[0]
+    D = hessian.shape[0]
     directions, weight = np.empty((q, D)), np.zeros(D)
     shared = 0.0
     for k in range(D):
-        if mass[k] > 0.0:
-            weight[k] = 1.0 / mass[k]
+        if hessian[k] > 0.0:
+            weight[k] = 1.0 / hessian[k]
             shared += ridge[k] * weight[k]
     state = mix(np.uint64(seed))
     for c in range(q):
@@ -314,14 +320,14 @@ def draw_directions(mass, ridge, q, seed):
 
 @kernel
 def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, least, clear, cut):
-    """`best_threshold` for a sketch of one or two, spelt out."""
+    """Do `best_threshold` for a sketch of one or two, spelt out."""
     m = total.shape[0] - 1
     f0, f1, fm = factor[0], factor[1] if m == 2 else 0.0, factor[m]
     whole0, whole1 = total[0] * f0, total[1] * f1 if m == 2 else 0.0
-    whole_mass, count = (total[m] >> COUNT_BITS) * fm, total[m] & COUNT
+    whole_hessian, count = (total[m] >> COUNT_BITS) * fm, total[m] & COUNT
     best, beaten, where, previous = least, least, -1, -1
     bar = best + GROWTH_TIE * abs(best)
-    left0, left1, left_mass = np.int64(0), np.int64(0), np.int64(0)
+    left0, left1, left_hessian = np.int64(0), np.int64(0), np.int64(0)
     for w in range(4):
         word = words[w]
         while word != np.uint64(0):
@@ -331,18 +337,18 @@ def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, leas
             here = histogram[b, m]
             if here & COUNT == 0:
                 continue
-            below = left_mass & COUNT
+            below = left_hessian & COUNT
             if previous >= 0 and (cut < 0 or previous <= cut < b) and below >= min_leaf and count - below >= min_leaf:
-                g0, g1, mass = left0 * f0, left1 * f1, (left_mass >> COUNT_BITS) * fm
+                g0, g1, hessian = left0 * f0, left1 * f1, (left_hessian >> COUNT_BITS) * fm
                 other0, other1 = whole0 - g0, whole1 - g1
-                mass_l, mass_r = mass + ridge, whole_mass - mass + ridge
-                product = mass_l * mass_r
-                sum_ = (g0 * g0 + g1 * g1) * mass_r + (other0 * other0 + other1 * other1) * mass_l
+                hessian_l, hessian_r = hessian + ridge, whole_hessian - hessian + ridge
+                product = hessian_l * hessian_r
+                sum_ = (g0 * g0 + g1 * g1) * hessian_r + (other0 * other0 + other1 * other1) * hessian_l
                 if sum_ > bar * product:  # only the winner's fractions are divided
                     best, beaten, where = sum_ / product, best, (previous + b) >> 1
                     bar = best + GROWTH_TIE * abs(best)
             left0 += histogram[b, 0]
-            left_mass += here
+            left_hessian += here
             if m == 2:
                 left1 += histogram[b, 1]
             if clear:
@@ -470,7 +476,7 @@ def partition(column, b, order, start, end, spare):
 @part
 def settle(tree, leaf, search):
     """Set the status of a new leaf: whether its split is to be looked for."""
-    enough = is_large(tree.total[leaf], search.gain, search.min_leaf, search.min_mass)
+    enough = is_large(tree.total[leaf], search.gain, search.min_leaf, search.min_hessian)
     grows = enough and tree.depth[leaf] < search.max_depth and tree.sizes[0] < tree.start.shape[0]
     tree.status[leaf] = PENDING if grows else CLOSED
 
@@ -819,42 +825,42 @@ def grow_stored(tree, stored, packed, columns, search, member, order, spare, sid
 
 # -- Pairs of classes --------------------------------------------------------------------------------------------------
 @part
-def probability(edge, y, k, w):
-    """p_k of a row of class y whose edge is (w times) 1[k = y] - p_k."""
-    p = -edge / w
+def probability(gradient, y, k, w):
+    """Return p_k of a row of class y whose gradient is (w times) 1[k = y] - p_k."""
+    p = -gradient / w
     return 1.0 + p if k == y else p
 
 
 @kernel
-def node_sums(edge, mass, edge_factor, mass_factor, order, start, end):
-    """Return edge and mass summed over rows order[start:end], in fixed point (2, D)."""
-    D = edge.shape[1]
+def node_sums(gradient, hessian, gradient_factor, hessian_factor, order, start, end):
+    """Return gradient and Hessian summed over rows order[start:end], in fixed point (2, D)."""
+    D = gradient.shape[1]
     sums = np.zeros((2, D), dtype=np.int64)
     for i in range(start, end):
         row = order[i]
         for k in range(D):
-            sums[0, k] += np.int64(np.rint(edge[row, k] * edge_factor[k]))
-            sums[1, k] += np.int64(np.rint(mass[row, k] * mass_factor[k]))
+            sums[0, k] += np.int64(np.rint(gradient[row, k] * gradient_factor[k]))
+            sums[1, k] += np.int64(np.rint(hessian[row, k] * hessian_factor[k]))
     return sums
 
 
 @kernel
-def product_sums(edge, label, weight, scale, r, factor, order, start, end):
-    """w p_r p_k summed over rows order[start:end], in fixed point (D,)."""
-    D = edge.shape[1]
+def product_sums(gradient, label, weight, scale, r, factor, order, start, end):
+    """Return w p_r p_k summed over rows order[start:end], in fixed point (D,)."""
+    D = gradient.shape[1]
     sums = np.zeros(D, dtype=np.int64)
     for i in range(start, end):
         row = order[i]
         w, y = weight[row] * scale, label[row]
         if w > 0.0:
-            own = w * probability(edge[row, r], y, r, w) * factor
+            own = w * probability(gradient[row, r], y, r, w) * factor
             for k in range(D):
-                sums[k] += np.int64(np.rint(own * probability(edge[row, k], y, k, w)))
+                sums[k] += np.int64(np.rint(own * probability(gradient[row, k], y, k, w)))
     return sums
 
 
 @kernel
-def pair_columns(edge, mass, label, weight, scale, r, s, factors, order, start, end, columns):
+def pair_columns(gradient, hessian, label, weight, scale, r, s, factors, order, start, end, columns):
     """Compute columns[row] = u and rho in fixed point and 1, of rows order[start:end]; returns their sums (3,)."""
     sums = np.zeros(3, dtype=np.int64)
     for i in range(start, end):
@@ -862,9 +868,9 @@ def pair_columns(edge, mass, label, weight, scale, r, s, factors, order, start, 
         w, y = weight[row] * scale, label[row]
         rho = 0.0
         if w > 0.0:
-            rho = mass[row, r] + mass[row, s]
-            rho += 2.0 * w * probability(edge[row, r], y, r, w) * probability(edge[row, s], y, s, w)
-        columns[row, 0] = np.int64(np.rint((edge[row, r] - edge[row, s]) * factors[0]))
+            rho = hessian[row, r] + hessian[row, s]
+            rho += 2.0 * w * probability(gradient[row, r], y, r, w) * probability(gradient[row, s], y, s, w)
+        columns[row, 0] = np.int64(np.rint((gradient[row, r] - gradient[row, s]) * factors[0]))
         columns[row, 1] = np.int64(np.rint(rho * factors[1]))
         columns[row, 2] = 1
         for c in range(3):

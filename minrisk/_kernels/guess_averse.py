@@ -1,5 +1,7 @@
 """Row loops of the losses of Beijbom et al., ICML 2014: gradients, values, and along a line through the scores.
 
+`gradient` is minus the gradient and `hessian` the diagonal of the Hessian, as in `minrisk._kernels.losses`.
+
 The guess-averse losses are of a row's differences of scores.
 
 z_k = c_k exp(S_k - S_y) for k != y      GEL: w sum z (Eq. 20)      GLL: w log(1 + sum z) (Eq. 21)
@@ -36,7 +38,7 @@ VANISHED_WEIGHT = 1e-290  # of a row: smaller weights are 0 to the value, as the
 
 @part
 def all_count(cost, index, label, start, stop):
-    """Whether the scores of all classes count in every row: its costs are its class's, and each mistake has one."""
+    """Say whether all classes' scores count in every row: its costs are its class's, and each mistake has one."""
     for i in range(start, stop):
         if index[i] != label[i]:
             return False
@@ -49,7 +51,7 @@ def all_count(cost, index, label, start, stop):
 
 @part
 def below_highest(cost, index, label, scores, low, high, everyone, x):
-    """x[i - low] = S_i less the largest of its scores that count, the true class's and those of a positive cost.
+    """Fill x[i - low] with S_i less the largest of its scores that count: the class's, and those of a positive cost.
 
     `everyone`: all of them do. Looking that up would take a third of a round's gradients.
     """
@@ -76,7 +78,7 @@ def below_highest(cost, index, label, scores, low, high, everyone, x):
 
 @part
 def sums_of_rows(x, n, sums):
-    """sums[b] = sum of x[b] in the order of its columns, b < n; four together, since an addition waits for the last."""
+    """Sum x[b] in the order of its columns, b < n; four together, since an addition waits for the last."""
     for b in range(0, n - n % 4, 4):
         first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
         for k in range(x.shape[1]):
@@ -92,18 +94,19 @@ def sums_of_rows(x, n, sums):
 
 
 @part
-def raise_tops(edge, mass, low, high, top):
-    """Compute top[0], top[1] = max(top, columns of |edge| and of mass) over rows low..high."""
+def raise_tops(gradient, hessian, low, high, top):
+    """Compute top[0], top[1] = max(top, columns of |gradient| and of Hessian) over rows low..high."""
     for i in range(low, high):
-        for k in range(edge.shape[1]):
-            top[0, k], top[1, k] = max(top[0, k], abs(edge[i, k])), max(top[1, k], mass[i, k])
+        for k in range(gradient.shape[1]):
+            top[0, k], top[1, k] = max(top[0, k], abs(gradient[i, k])), max(top[1, k], hessian[i, k])
 
 
 @kernel
-def exponential_gradients(cost, index, label, weight, scores, log_scale, start, stop, edge, mass):
-    """GEL: edge_k = -w z_k, mass_k = w z_k; edge_y = mass_y = w sum z; times e^-log_scale; rows start..stop.
+def exponential_gradients(cost, index, label, weight, scores, log_scale, start, stop, gradient, hessian):
+    """Fill those of GEL: gradient_k = -w z_k, hessian_k = w z_k; gradient_y = hessian_y = w sum z.
 
-    Returns the column maxima of |edge|, mass and the row's value, which counts in column y.
+    All times e^-log_scale; rows start..stop. Returns the column maxima of |gradient|, Hessian and the row's value,
+    which counts in column y.
     """
     D = scores.shape[1]
     height = rows_at_once(D)
@@ -122,9 +125,9 @@ def exponential_gradients(cost, index, label, weight, scores, log_scale, start, 
             for k in range(D):  # one short loop: several would spend their time on starting
                 v = w * c[k] * z[k]
                 total += v
-                edge[i, k], mass[i, k] = -v, v
+                gradient[i, k], hessian[i, k] = -v, v
                 top[1, k] = max(top[1, k], v)
-            edge[i, y], mass[i, y] = total, total
+            gradient[i, y], hessian[i, y] = total, total
             top[1, y], top[2, y] = max(top[1, y], total), max(top[2, y], total)
     for k in range(D):
         top[0, k] = top[1, k]
@@ -132,12 +135,12 @@ def exponential_gradients(cost, index, label, weight, scores, log_scale, start, 
 
 
 @kernel
-def logistic_gradients(cost, index, label, weight, scores, log_scale, start, stop, edge, mass):
-    """GLL: edge_k = -w q_k, mass_k = w q_k (1 - q_k); edge_y = w Q, mass_y = w Q (1 - Q).
+def logistic_gradients(cost, index, label, weight, scores, log_scale, start, stop, gradient, hessian):
+    """Fill those of GLL: gradient_k = -w q_k, hessian_k = w q_k (1 - q_k); gradient_y = w Q, hessian_y = w Q (1 - Q).
 
-    q = z / (1 + sum z), Q = sum q. All times e^-log_scale; rows start..stop. Returns the column maxima of |edge|, mass
-    and the row's value, which counts in column y. Costs of one row within a factor of e^700 are told apart, scores any
-    distance apart.
+    q = z / (1 + sum z), Q = sum q. All times e^-log_scale; rows start..stop. Returns the column maxima of |gradient|,
+    Hessian and the row's value, which counts in column y. Costs of one row within a factor of e^700 are told apart,
+    scores any distance apart.
     """
     D = scores.shape[1]
     height = rows_at_once(D)
@@ -164,34 +167,34 @@ def logistic_gradients(cost, index, label, weight, scores, log_scale, start, sto
             total = wrong + right
             for k in range(D):
                 q = x[b, k] / total
-                edge[i, k] = -w * q
-                mass[i, k] = w * q * (1.0 - q)
-            edge[i, y] = w * (wrong / total)
-            mass[i, y] = edge[i, y] * (right / total)
+                gradient[i, k] = -w * q
+                hessian[i, k] = w * q * (1.0 - q)
+            gradient[i, y] = w * (wrong / total)
+            hessian[i, y] = gradient[i, y] * (right / total)
             if w * wrong > top[2, y] * right:  # else log(1 + wrong / right) <= wrong / right is no maximum
                 value = math.log1p(wrong / right) if wrong < right else math.log(total) + behind[b]
                 top[2, y] = max(top[2, y], w * value)
-        raise_tops(edge, mass, low, high, top)
+        raise_tops(gradient, hessian, low, high, top)
     return top
 
 
 @kernel
-def exponential_values(label, edge, in_bag, factor, start, stop):
-    """Return the sum over the bag's rows of class y of their GEL, which is edge_y, in fixed point, (D,)."""
-    sums = np.zeros(edge.shape[1], dtype=np.int64)
+def exponential_values(label, gradient, in_bag, factor, start, stop):
+    """Return the sum over the bag's rows of class y of their GEL, which is gradient_y, in fixed point, (D,)."""
+    sums = np.zeros(gradient.shape[1], dtype=np.int64)
     for i in range(start, stop):
         if in_bag[i]:
             y = label[i]
-            sums[y] += np.int64(np.rint(edge[i, y] * factor[y]))
+            sums[y] += np.int64(np.rint(gradient[i, y] * factor[y]))
     return sums
 
 
 @kernel
-def logistic_values(cost, index, label, weight, scores, log_scale, edge, in_bag, factor, start, stop):
-    """Return the sum over the bag's rows of class y of their GLL, in fixed point, (D,); `edge` is that of the scores.
+def logistic_values(cost, index, label, weight, scores, log_scale, gradient, in_bag, factor, start, stop):
+    """Return the sum over the bag's rows of class y of their GLL, in fixed point, (D,).
 
-    No exponentials: the loss is -log(1 - Q), and where Q is near 1 it is log(z_k / q_k) for any k, of which the largest
-    q_k is at least Q / (D - 1).
+    `gradient` is that of these scores. No exponentials: the loss is -log(1 - Q), and where Q is near 1 it is log(z_k /
+    q_k) for any k, of which the largest q_k is at least Q / (D - 1).
     """
     D = scores.shape[1]
     sums, values = np.zeros(D, dtype=np.int64), np.empty(EXPONENTIAL_ROWS)
@@ -200,7 +203,7 @@ def logistic_values(cost, index, label, weight, scores, log_scale, edge, in_bag,
         high = min(low + EXPONENTIAL_ROWS, stop)
         for i in range(low, high):
             w = weight[i] * scale
-            values[i - low] = edge[i, label[i]] / w if w >= VANISHED_WEIGHT else 0.0
+            values[i - low] = gradient[i, label[i]] / w if w >= VANISHED_WEIGHT else 0.0
         for j in range(high - low):  # the loop that is vectorised
             Q = min(values[j], 0.5)
             u = 1.0 - Q
@@ -209,21 +212,22 @@ def logistic_values(cost, index, label, weight, scores, log_scale, edge, in_bag,
             y, w, value = label[i], weight[i] * scale, values[i - low]
             if not in_bag[i] or w < VANISHED_WEIGHT:
                 continue
-            if edge[i, y] / w > 0.5:
+            if gradient[i, y] / w > 0.5:
                 largest = 0 if y > 0 else 1
                 for k in range(D):
-                    if k != y and edge[i, k] < edge[i, largest]:
+                    if k != y and gradient[i, k] < gradient[i, largest]:
                         largest = k
-                value = scores[i, largest] - scores[i, y] + math.log(cost[index[i], largest] * w / -edge[i, largest])
+                ratio = cost[index[i], largest] * w / -gradient[i, largest]
+                value = scores[i, largest] - scores[i, y] + math.log(ratio)
             sums[y] += np.int64(np.rint(w * value * factor[y]))
     return sums
 
 
 @kernel
-def softmax_edges(cost, index, label, weight, scores, log_scale, start, stop, edge, value):
-    """Compute edge_k = w (1[k = y] - p_k) and the row's value, times e^-log_scale; rows start..stop.
+def softmax_value_and_gradient(cost, index, label, weight, scores, log_scale, start, stop, gradient, value):
+    """Compute gradient_k = w (1[k = y] - p_k) and the row's value, times e^-log_scale; rows start..stop.
 
-    Returns the column maxima of |edge| and of the value, which counts in column y, (2, D).
+    Returns the column maxima of |gradient| and of the value, which counts in column y, (2, D).
     """
     D = scores.shape[1]
     top, scale = np.zeros((2, D)), math.exp(-log_scale)
@@ -237,25 +241,25 @@ def softmax_edges(cost, index, label, weight, scores, log_scale, start, stop, ed
             z = 0.0
             if k != y and cost[row, k] > 0.0:
                 z = cost[row, k] * math.exp(scores[i, k] - highest)
-            edge[i, k] = z
+            gradient[i, k] = z
             wrong += z
         total = right + wrong
         for k in range(D):
-            edge[i, k] *= -w / total
-        edge[i, y] = w * (wrong / total)
+            gradient[i, k] *= -w / total
+        gradient[i, y] = w * (wrong / total)
         value[i] = w * (math.log1p(wrong / right) if wrong < right else math.log(total) + highest - scores[i, y])
         for k in range(D):
-            top[0, k] = max(top[0, k], abs(edge[i, k]))
+            top[0, k] = max(top[0, k], abs(gradient[i, k]))
         top[1, y] = max(top[1, y], value[i])
     return top
 
 
 # -- Losses that are not averse to guessing ----------------------------------------------------------------------------
 @kernel
-def sum_gradients(cost, index, label, weight, scores, log_scale, start, stop, edge, mass):
-    """L_s: edge_k = -w c_k e^(S_k), mass_k = w c_k e^(S_k), times e^-log_scale; rows start..stop.
+def sum_gradients(cost, index, label, weight, scores, log_scale, start, stop, gradient, hessian):
+    """Fill those of L_s: gradient_k = -w c_k e^(S_k), hessian_k = w c_k e^(S_k), times e^-log_scale; rows start..stop.
 
-    Returns the column maxima of |edge|, mass and the row's value, which counts in column y.
+    Returns the column maxima of |gradient|, Hessian and the row's value, which counts in column y.
     """
     D = scores.shape[1]
     height = rows_at_once(D)
@@ -272,7 +276,7 @@ def sum_gradients(cost, index, label, weight, scores, log_scale, start, stop, ed
             for k in range(D):
                 v = w * c[k] * z[k]
                 total += v
-                edge[i, k], mass[i, k] = -v, v
+                gradient[i, k], hessian[i, k] = -v, v
                 top[1, k] = max(top[1, k], v)
             top[2, y] = max(top[2, y], total)
     top[0] = top[1]
@@ -280,21 +284,21 @@ def sum_gradients(cost, index, label, weight, scores, log_scale, start, stop, ed
 
 
 @kernel
-def sum_values(label, edge, in_bag, factor, start, stop):
-    """Return the sum over the bag's rows of class y of their L_s, which is -sum edge, in fixed point, (D,)."""
-    sums = np.zeros(edge.shape[1], dtype=np.int64)
+def sum_values(label, gradient, in_bag, factor, start, stop):
+    """Return the sum over the bag's rows of class y of their L_s, which is -sum gradient, in fixed point, (D,)."""
+    sums = np.zeros(gradient.shape[1], dtype=np.int64)
     for i in range(start, stop):
         if in_bag[i]:
             value = 0.0
-            for k in range(edge.shape[1]):
-                value -= edge[i, k]
+            for k in range(gradient.shape[1]):
+                value -= gradient[i, k]
             sums[label[i]] += np.int64(np.rint(value * factor[label[i]]))
     return sums
 
 
 @kernel
 def pair_terms(cost, index, label, weight, scores, log_scale, low, high, up, down, scale):
-    """w c_k e^(S_k) and e^(-S_k) of rows low..high with the largest of the e^(...) 1; what their products are times."""
+    """Fill w c_k e^(S_k) and e^(-S_k), the largest e^(...) being 1; also what their products are times."""
     D = scores.shape[1]
     for i in range(low, high):
         s, u, d = scores[i], up[i - low], down[i - low]
@@ -317,10 +321,11 @@ def pair_terms(cost, index, label, weight, scores, log_scale, low, high, up, dow
 
 
 @kernel
-def pair_gradients(cost, index, label, weight, scores, log_scale, start, stop, edge, mass):
-    """L_t: edge_k = w (A e^(-S_k) - c_k e^(S_k) B), mass_k = w (A e^(-S_k) + c_k e^(S_k) B - 2 c_k).
+def pair_gradients(cost, index, label, weight, scores, log_scale, start, stop, gradient, hessian):
+    """Fill those of L_t.
 
-    Returns the column maxima of |edge|, mass and the row's value, which counts in column y.
+    gradient_k = w (A e^(-S_k) - c_k e^(S_k) B), hessian_k = w (A e^(-S_k) + c_k e^(S_k) B - 2 c_k). Returns the column
+    maxima of |gradient|, Hessian and the row's value, which counts in column y.
     """
     D = scores.shape[1]
     height = rows_at_once(D)
@@ -336,11 +341,11 @@ def pair_gradients(cost, index, label, weight, scores, log_scale, start, stop, e
             w = scale[i - low]
             for k in range(D):
                 u, v = w * a[k] * B, w * A * b[k]
-                edge[i, k], mass[i, k] = v - u, max(u + v - 2.0 * w * a[k] * b[k], 0.0)
+                gradient[i, k], hessian[i, k] = v - u, max(u + v - 2.0 * w * a[k] * b[k], 0.0)
             top[2, y] = max(top[2, y], w * A * B)
         for i in range(low, high):
             for k in range(D):
-                top[0, k], top[1, k] = max(top[0, k], abs(edge[i, k])), max(top[1, k], mass[i, k])
+                top[0, k], top[1, k] = max(top[0, k], abs(gradient[i, k])), max(top[1, k], hessian[i, k])
     return top
 
 
@@ -393,7 +398,7 @@ def write(line, i, w, value, slope, curvature, top):
 
 @kernel
 def write_sums(line, i, w, z, d, top):
-    """`write` of sum z e^(t d) at t = 0: sums of z, z d and z d^2."""
+    """Do `write` of sum z e^(t d) at t = 0: sums of z, z d and z d^2."""
     value, slope, curvature = 0.0, 0.0, 0.0
     for k in range(z.shape[0]):
         value += z[k]
@@ -404,7 +409,7 @@ def write_sums(line, i, w, z, d, top):
 
 @kernel
 def exponential_along(cost, index, label, weight, scores, factor, move, step, log_scale, start, stop, line):
-    """GEL, Eq. (20): sum c_k e^(S_k - S_y)."""
+    """Fill the line of GEL, Eq. (20): sum c_k e^(S_k - S_y)."""
     D = scores.shape[1]
     top, z, d = np.zeros(3), np.empty(D), np.empty(D)
     for i in range(start, stop):
@@ -421,7 +426,7 @@ def exponential_along(cost, index, label, weight, scores, factor, move, step, lo
 
 @kernel
 def logistic_along(cost, index, label, weight, scores, factor, move, step, log_scale, start, stop, line):
-    """GLL, Eq. (21): log(1 + sum c_k e^(S_k - S_y)), as log-sum-exp; the curvature is a variance."""
+    """Fill the line of GLL, Eq. (21): log(1 + sum c_k e^(S_k - S_y)), as log-sum-exp; the curvature is a variance."""
     D = scores.shape[1]
     top, q, d = np.zeros(3), np.empty(D), np.empty(D)
     scale = math.exp(-log_scale)
@@ -455,7 +460,7 @@ def logistic_along(cost, index, label, weight, scores, factor, move, step, log_s
 
 @kernel
 def sum_along(cost, index, label, weight, scores, factor, move, step, log_scale, start, stop, line):
-    """L_s, Eq. (12): sum c_k e^(S_k), for scores that sum to 0."""
+    """Fill the line of L_s, Eq. (12): sum c_k e^(S_k), for scores that sum to 0."""
     D = scores.shape[1]
     top, z, d = np.zeros(3), np.empty(D), np.empty(D)
     for i in range(start, stop):
@@ -471,7 +476,7 @@ def sum_along(cost, index, label, weight, scores, factor, move, step, log_scale,
 
 @kernel
 def pair_along(cost, index, label, weight, scores, factor, move, step, log_scale, start, stop, line):
-    """L_t, Eq. (14): sum_k sum_j c_j e^(S_j - S_k) = A B, A = sum_j c_j e^(S_j) and B = sum_k e^(-S_k).
+    """Fill the line of L_t, Eq. (14): sum_jk c_j e^(S_j - S_k) = A B, A = sum_j c_j e^(S_j), B = sum_k e^(-S_k).
 
     Deviation: (37) as printed is the gradient of e^(S_k - S_j); it is read with the indices of (14).
     """
@@ -550,21 +555,21 @@ def by_group(group, n_groups):
 
 
 @kernel
-def gather_sums(mass, label, group, start, stop, terms):
-    """GEL, L_s: terms[g, i] = sum of w c_k e^(...) over the wrong classes k of group g; `mass` holds the summands."""
+def gather_sums(hessian, label, group, start, stop, terms):
+    """Fill terms[g, i] of GEL and L_s: the sum of w c_k e^(...) over the wrong classes k of group g, from `hessian`."""
     classes, first = by_group(group, terms.shape[0])
     for i in range(start, stop):
         for g in range(terms.shape[0]):
             total = 0.0
             for place in range(first[g], first[g + 1]):
                 k = classes[place]
-                total += mass[i, k] if k != label[i] else 0.0
+                total += hessian[i, k] if k != label[i] else 0.0
             terms[g, i] = total
 
 
 @kernel
 def sums_along(terms, label, group, values, own, factor, step, start, stop, line):
-    """GEL (own = 1): sum_g terms_g e^(t f (v_g - v_y)); L_s (own = 0): sum_g terms_g e^(t f v_g)."""
+    """Fill the line of GEL (own = 1), sum_g terms_g e^(t f (v_g - v_y)), or L_s (0), sum_g terms_g e^(t f v_g)."""
     top, base, z, d = np.zeros(3), np.zeros(GROUPED_ROWS), np.empty(GROUPED_ROWS), np.empty(GROUPED_ROWS)
     for low in range(start, stop, GROUPED_ROWS):
         high = min(low + GROUPED_ROWS, stop)
@@ -587,8 +592,11 @@ def sums_along(terms, label, group, values, own, factor, step, start, stop, line
 
 
 @kernel
-def gather_shares(edge, mass, label, weight, log_scale, group, start, stop, terms):
-    """GLL: terms[g, i] = sum of q_k over the wrong classes of group g, and last 1 - sum q, from edge_k = -w q_k."""
+def gather_shares(gradient, hessian, label, weight, log_scale, group, start, stop, terms):
+    """Fill terms[g, i] of GLL: the sum of q_k over the wrong classes of group g, and last 1 - sum q.
+
+    q_k is taken from gradient_k = -w q_k.
+    """
     last = terms.shape[0] - 1
     scale = math.exp(-log_scale)
     classes, first = by_group(group, last)
@@ -599,14 +607,14 @@ def gather_shares(edge, mass, label, weight, log_scale, group, start, stop, term
             total = 0.0
             for place in range(first[g], first[g + 1]):
                 k = classes[place]
-                total -= edge[i, k] if k != y else 0.0
+                total -= gradient[i, k] if k != y else 0.0
             terms[g, i] = total * inverse
-        terms[last, i] = mass[i, y] / edge[i, y] if edge[i, y] > 0.0 else 1.0
+        terms[last, i] = hessian[i, y] / gradient[i, y] if gradient[i, y] > 0.0 else 1.0
 
 
 @kernel
 def shares_along(terms, label, weight, log_scale, group, values, factor, step, start, stop, line):
-    """GLL less its value at t = 0: w log(terms_last + sum_g terms_g e^(t f (v_g - v_y)))."""
+    """Fill the line of GLL less its value at t = 0: w log(terms_last + sum_g terms_g e^(t f (v_g - v_y)))."""
     last = terms.shape[0] - 1
     scale = math.exp(-log_scale)
     top, base, total = np.zeros(3), np.empty(GROUPED_ROWS), np.empty(GROUPED_ROWS)
@@ -640,7 +648,7 @@ def shares_along(terms, label, weight, log_scale, group, values, factor, step, s
 
 @kernel
 def pairs_along(terms, values, factor, step, start, stop, line):
-    """L_t: (sum_g a_g e^(t f v_g)) (sum_g b_g e^(-t f v_g))."""
+    """Fill the line of L_t: (sum_g a_g e^(t f v_g)) (sum_g b_g e^(-t f v_g))."""
     G = values.shape[0]
     top, a, b, e = np.zeros(3), np.empty((3, GROUPED_ROWS)), np.empty((3, GROUPED_ROWS)), np.empty(GROUPED_ROWS)
     for low in range(start, stop, GROUPED_ROWS):

@@ -2,7 +2,7 @@
 
 The bin of x is the number of thresholds below x, so that x > threshold[b] exactly when bin > b.
 
-Sums per (feature, bin) are of fixed-point columns (edges, or edges and masses) or of one number per row and leaf.
+Sums per (feature, bin) are of fixed-point columns (gradients, or these and Hessians) or of one number per row and leaf.
 
 Features whose most frequent bin holds most rows have a *sparse index*: the rows outside that bin, in blocks of
 65 536. Only those rows are visited; the frequent bin is the total less the rest, exact because sums are integers.
@@ -32,7 +32,7 @@ from minrisk._typing import FloatArray
 
 
 def padded_thresholds(thresholds: FloatArray) -> FloatArray:
-    """Ascending thresholds, and infinity above them, as many in all as there are bins at most."""
+    """Return ascending thresholds, and infinity above them, as many in all as there are bins at most."""
     padded = np.full(MAX_BINS, np.inf)
     padded[: len(thresholds)] = thresholds
     return padded
@@ -40,7 +40,7 @@ def padded_thresholds(thresholds: FloatArray) -> FloatArray:
 
 @kernel
 def bin_column(values, padded, out):
-    """out[i] = number of thresholds < values[i]; NaN is below all, hence bin 0. `padded`: see `padded_thresholds`.
+    """Fill out[i] with the number of thresholds < values[i]; NaN is below all, hence bin 0. See `padded_thresholds`.
 
     A binary search of eight steps for every value, written out: without branches, in which a processor that cannot
     guess the half that comes next would wait, it takes an eighth of the time.
@@ -64,7 +64,7 @@ NUMBERED_ROWS = 65536  # rows of a block of the sparse index, whose numbers with
 
 
 @kernel
-def edge_histogram(X_binned, features, fixed, start, stop, out):
+def gradient_histogram(X_binned, features, fixed, start, stop, out):
     """Compute out[c, b, :] += fixed[i, :] for rows start..stop whose feature features[c] is in bin b."""
     n_columns = fixed.shape[1]
     for c in range(features.shape[0]):
@@ -76,7 +76,7 @@ def edge_histogram(X_binned, features, fixed, start, stop, out):
 
 
 @kernel
-def edge_histogram_sparse(X_binned, features, fixed, offsets, rows, total, frequent, n_bins, out):
+def gradient_histogram_sparse(X_binned, features, fixed, offsets, rows, total, frequent, n_bins, out):
     """Sum over all rows, for features with a sparse index; the frequent bin is `total` less the rest."""
     n_columns = fixed.shape[1]
     for c in range(features.shape[0]):
@@ -99,7 +99,7 @@ def edge_histogram_sparse(X_binned, features, fixed, offsets, rows, total, frequ
 
 @kernel
 def leaf_histogram(X_binned, features, leaf, first_leaf, fixed, start, stop, out):
-    """out[c, l, b] += fixed[i] for rows start..stop of leaf first_leaf + l whose feature features[c] is in bin b."""
+    """Add fixed[i] to out[c, l, b] for rows start..stop of leaf first_leaf + l with features[c] in bin b."""
     n_leaves = out.shape[1]
     for c in range(features.shape[0]):
         j = features[c]
@@ -199,7 +199,7 @@ def fill(column, order, start, end, gathered, histogram):
 
 @kernel
 def fill_marked(column, order, start, end, gathered, histogram, words):
-    """`fill`, and bit b of the four words is set when a row of the node is in bin b."""
+    """Do as `fill`, and set bit b of the four words where a row of the node is in bin b."""
     n_columns = gathered.shape[1]
     for w in range(4):
         words[w] = np.uint64(0)
@@ -226,7 +226,7 @@ def is_listed(lists, j, n_rows):
 
 @kernel
 def fill_listed(column, j, lists, member, leaf, columns, total, histogram, words):
-    """`fill_marked` from the listed rows, those outside the frequent bin, which is what is left of the total."""
+    """Do as `fill_marked` from the listed rows, those outside the frequent bin, which is what is left of the total."""
     _, position, numbers, most_frequent = lists
     rows, frequent, n_columns = numbers[position[j, 0] : position[j, 1]], np.int64(most_frequent[j]), columns.shape[1]
     for w in range(4):
@@ -261,7 +261,7 @@ def fill_listed(column, j, lists, member, leaf, columns, total, histogram, words
 
 @kernel
 def everything(n_bins, words):
-    """All bits of bins below n_bins."""
+    """Set all bits of bins below n_bins."""
     for w in range(4):
         words[w] = np.uint64(0)
     for b in range(n_bins):
@@ -348,8 +348,8 @@ def fill_columns(stored, features, out):
 
 
 @kernel
-def stored_edge_histogram(stored, features, fixed, total, out):
-    """out[c, b, :] += fixed[i, :] for the rows whose feature features[c] is in bin b; `total` is over all rows."""
+def stored_gradient_histogram(stored, features, fixed, total, out):
+    """Add fixed[i, :] to out[c, b, :] for the rows whose feature features[c] is in bin b; `total` is over all rows."""
     n_columns = fixed.shape[1]
     for c in range(features.shape[0]):
         j = features[c]
@@ -365,7 +365,7 @@ def stored_edge_histogram(stored, features, fixed, total, out):
 
 @kernel
 def stored_leaf_histogram(stored, features, leaf, first_leaf, fixed, total, out):
-    """out[c, l, b] += fixed[i] for rows of leaf first_leaf + l whose feature is in bin b; `total` of each leaf."""
+    """Add fixed[i] to out[c, l, b] for rows of leaf first_leaf + l whose feature is in bin b; `total` of each leaf."""
     n_leaves = out.shape[1]
     for c in range(features.shape[0]):
         j = features[c]

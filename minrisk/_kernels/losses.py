@@ -1,5 +1,8 @@
 """Row loops of losses: coupled, of the true class's score, the structured hinge, chains and output codes.
 
+`gradient` is minus the gradient of the loss, -dL/dS, the way in which scores should move; `hessian` is the diagonal of
+its Hessian, d2L/dS2. Both have an entry for each row and output.
+
 Coupled losses: for an entry with costs c+ and c-, c+ F(h) + c- F(-h) (REBEL, Eq. 2).
 
 c+ = cost - beta    c- = phi - cost     (rows of `cost`, picked by `index`; `weight` is the sample weight)
@@ -12,13 +15,14 @@ y = `label`, w = `weight`, S = `scores`. With share 0 it is the score alone, wit
 The structured hinge loss: w max_k (c_k + S_k - S_y), c_y counted as 0, and of its cutting planes.
 
 y = `label`, c = row `index` of `cost`, w = `weight`, S = `scores`. The decision of the maximum is the row's *choice*;
-of several the first one, the class itself before others. In a plane a row has edge w at y and -w at its choice, which
-is minus the slope of w (c_choice + S_choice - S_y).
+of several the first one, the class itself before others. In a plane a row's gradient is w at y and -w at its choice,
+which is minus the slope of w (c_choice + S_choice - S_y).
 
 Chains: one score to each separator of classes, with weights of its own that are normalised on their own.
 
-scores, edge (n, G)    rates, share (T, G), of each line of the cost table    row (n,): a row's line
-e = weight * share * exp(-rate * score - shift), at most weight * share; edge = sign(rate) * e
+scores, signed (n, G)    rates, share (T, G), of each line of the cost table    row (n,): a row's line
+e = weight * share * exp(-rate * score - shift), at most weight * share: the row's weight in the chain
+signed = sign(rate) * e, which is minus the slope of e over |rate|
 
 Output codes: exponentials of bits, and how far a row's bits are from the word of each class.
 
@@ -42,14 +46,14 @@ ZERO_COST = 1e-13  # share of phi below which c+ is the rounding of an exact zer
 
 @part
 def split(cost, beta, phi):
-    """c+ = c - beta and c- = phi - c (S.4)."""
+    """Return c+ = c - beta and c- = phi - c (S.4)."""
     plus = cost - beta
     return plus if plus > ZERO_COST * phi else 0.0, phi - cost
 
 
 @kernel
 def logistic(x):
-    """log2(1 + e^x), log2(1 + e^-x), sigmoid(x), sigmoid(-x), from one exponential and without overflow."""
+    """Return log2(1 + e^x), log2(1 + e^-x), sigmoid(x), sigmoid(-x), of one exponential and without overflow."""
     e = math.exp(-abs(x))
     rest = math.log1p(e) / LN2
     more, less = 1.0 / (1.0 + e), e / (1.0 + e)
@@ -60,7 +64,7 @@ def logistic(x):
 
 @kernel
 def bound(base, x):
-    """F(x)."""
+    """Return F(x)."""
     if base == EXPONENTIAL_BOUND:
         return math.exp(x)
     if base == LOGISTIC_BOUND:
@@ -69,41 +73,41 @@ def bound(base, x):
 
 
 @kernel
-def exponential_gradients(cost, beta, phi, index, weight, scores, log_scale, start, stop, edge, mass):
-    """`coupled_gradients` of the exponential: w- - w+ and w- + w+ (S.6), mostly in vectorised passes over a row."""
+def exponential_gradients(cost, beta, phi, index, weight, scores, log_scale, start, stop, gradient, hessian):
+    """Do `coupled_gradients` of the exponential: w- - w+ and w- + w+ (S.6), mostly in vectorised passes over a row."""
     n_outputs = scores.shape[1]
     top = np.zeros((3, n_outputs))
     for i in range(start, stop):
         w, b, high = weight[i], beta[index[i]], phi[index[i]]
-        c, s, e, m = cost[index[i]], scores[i], edge[i], mass[i]
+        c, s, g, h = cost[index[i]], scores[i], gradient[i], hessian[i]
         tiny = ZERO_COST * high
         for k in range(n_outputs):
             plus = c[k] - b if c[k] - b > tiny else 0.0
             up = w * plus * exponential(s[k] - log_scale)
-            m[k] = up
-            e[k] = -up
+            h[k] = up
+            g[k] = -up
         for k in range(n_outputs):
             if c[k] < high:
                 down = w * (high - c[k]) * exponential(-s[k] - log_scale)
-                m[k] += down
-                e[k] += down
+                h[k] += down
+                g[k] += down
         for k in range(n_outputs):
-            size = abs(e[k])
+            size = abs(g[k])
             top[0, k] = size if size > top[0, k] else top[0, k]
         for k in range(n_outputs):
-            top[1, k] = m[k] if m[k] > top[1, k] else top[1, k]
+            top[1, k] = h[k] if h[k] > top[1, k] else top[1, k]
     top[2] = top[1]
     return top
 
 
 @kernel
-def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, start, stop, edge, mass):
-    """Compute edge = -d/dh, mass = the weights' sum (exponential) or d2/dh2, both times e^-log_scale; rows start..stop.
+def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, start, stop, gradient, hessian):
+    """Fill gradient and hessian, both times e^-log_scale, of rows start..stop.
 
-    Returns the column maxima of |edge|, mass and value (of the exponential the mass is the value).
+    Returns the column maxima of |gradient|, Hessian and value (of the exponential the Hessian is the value).
     """
     if base == EXPONENTIAL_BOUND:
-        return exponential_gradients(cost, beta, phi, index, weight, scores, log_scale, start, stop, edge, mass)
+        return exponential_gradients(cost, beta, phi, index, weight, scores, log_scale, start, stop, gradient, hessian)
     n_outputs = scores.shape[1]
     top = np.zeros((3, n_outputs))
     for i in range(start, stop):
@@ -111,30 +115,30 @@ def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, s
         w = weight[i]
         for k in range(n_outputs):
             plus, minus = split(cost[row, k], beta[row], phi[row])
-            h = scores[i, k]
+            s = scores[i, k]
             if base == LOGISTIC_BOUND:
-                up, down, p, q = logistic(h)
-                e = w * (minus * q - plus * p) / LN2
-                m = w * (plus + minus) * p * q / LN2
+                up, down, p, q = logistic(s)
+                g = w * (minus * q - plus * p) / LN2
+                h = w * (plus + minus) * p * q / LN2
                 value = w * (plus * up + minus * down)
             else:
-                e = 2.0 * w * (minus * (1.0 - h) - plus * (1.0 + h))
-                m = 2.0 * w * (plus + minus)
-                value = w * (plus * (1.0 + h) * (1.0 + h) + minus * (1.0 - h) * (1.0 - h))
-            edge[i, k] = e
-            mass[i, k] = m
-            top[0, k] = max(top[0, k], abs(e))
-            top[1, k] = max(top[1, k], m)
+                g = 2.0 * w * (minus * (1.0 - s) - plus * (1.0 + s))
+                h = 2.0 * w * (plus + minus)
+                value = w * (plus * (1.0 + s) * (1.0 + s) + minus * (1.0 - s) * (1.0 - s))
+            gradient[i, k] = g
+            hessian[i, k] = h
+            top[0, k] = max(top[0, k], abs(g))
+            top[1, k] = max(top[1, k], h)
             top[2, k] = max(top[2, k], value)
     return top
 
 
 @kernel
-def coupled_contrast(base, cost, beta, phi, index, weight, scores, edge, vector, start, stop, contrast):
-    """contrast[i] = half the loss at scores - vector less half the loss at scores + vector; returns the largest.
+def coupled_contrast(base, cost, beta, phi, index, weight, scores, gradient, vector, start, stop, contrast):
+    """Fill contrast[i]: half the loss at scores - vector less half that at scores + vector; returns the largest.
 
     Holding the vector, the loss of any f in {-1, +1} is a constant less the sum of f * contrast (REBEL, Sec. 4 step 2).
-    For the exponential that is <edge, sinh(vector)>.
+    For the exponential that is <gradient, sinh(vector)>.
     """
     n_outputs = scores.shape[1]
     top = 0.0
@@ -145,7 +149,7 @@ def coupled_contrast(base, cost, beta, phi, index, weight, scores, edge, vector,
         total = 0.0
         if base == EXPONENTIAL_BOUND:
             for k in range(n_outputs):
-                total += edge[i, k] * slope[k]
+                total += gradient[i, k] * slope[k]
         else:
             row = index[i]
             for k in range(n_outputs):
@@ -155,7 +159,7 @@ def coupled_contrast(base, cost, beta, phi, index, weight, scores, edge, vector,
                     h = scores[i, k]
                     total += 0.5 * plus * (bound(base, h - a) - bound(base, h + a))
                     total += 0.5 * minus * (bound(base, a - h) - bound(base, -h - a))
-            total *= weight[i]  # the edge has it already
+            total *= weight[i]  # the gradient has it already
         contrast[i] = total
         if abs(total) > top:
             top = abs(total)
@@ -196,10 +200,11 @@ def coupled_slopes(base, cost, beta, phi, index, weight, scores, response, in_ba
 
 # -- Exponential losses of the true class's score ----------------------------------------------------------------------
 @kernel
-def own_gradients(label, weight, scores, share, log_scale, start, stop, edge, mass):
-    """Compute edge_k = v (delta_yk - share) and mass_k = v (delta_yk - share)^2, v the row's value times e^-log_scale.
+def own_gradients(label, weight, scores, share, log_scale, start, stop, gradient, hessian):
+    """Fill gradient_k = v (delta_yk - share) and hessian_k = v (delta_yk - share)^2 of rows start..stop.
 
-    Returns the column maxima of |edge|, mass and the value, which counts in column y; rows start..stop.
+    v is the row's value times e^-log_scale. Returns the column maxima of |gradient|, Hessian and the value, which
+    counts in column y.
     """
     D = scores.shape[1]
     top = np.zeros((3, D))
@@ -210,28 +215,28 @@ def own_gradients(label, weight, scores, share, log_scale, start, stop, edge, ma
                 total += scores[i, k]
         v = weight[i] * exponential(share * total - scores[i, y] - log_scale)
         for k in range(D):
-            edge[i, k], mass[i, k] = -share * v, share * share * v
-        edge[i, y], mass[i, y] = (1.0 - share) * v, (1.0 - share) * (1.0 - share) * v
+            gradient[i, k], hessian[i, k] = -share * v, share * share * v
+        gradient[i, y], hessian[i, y] = (1.0 - share) * v, (1.0 - share) * (1.0 - share) * v
         for k in range(D):
-            top[0, k], top[1, k] = max(top[0, k], abs(edge[i, k])), max(top[1, k], mass[i, k])
+            top[0, k], top[1, k] = max(top[0, k], abs(gradient[i, k])), max(top[1, k], hessian[i, k])
         top[2, y] = max(top[2, y], v)
     return top
 
 
 @kernel
-def own_values(label, edge, share, in_bag, factor, start, stop):
-    """Return the sum over the bag's rows of class y of their values, edge_y / (1 - share), in fixed point (D,)."""
-    sums = np.zeros(edge.shape[1], dtype=np.int64)
+def own_values(label, gradient, share, in_bag, factor, start, stop):
+    """Return the sum over the bag's rows of class y of their values, gradient_y / (1 - share), in fixed point (D,)."""
+    sums = np.zeros(gradient.shape[1], dtype=np.int64)
     for i in range(start, stop):
         if in_bag[i]:
             y = label[i]
-            sums[y] += np.int64(np.rint(edge[i, y] / (1.0 - share) * factor[y]))
+            sums[y] += np.int64(np.rint(gradient[i, y] / (1.0 - share) * factor[y]))
     return sums
 
 
 @kernel
 def own_along(label, weight, scores, share, factor, move, step, log_scale, start, stop, line):
-    """Value, slope and curvature of each row at scores + step * factor * move: see `minrisk._kernels.guess_averse`."""
+    """Fill value, slope and curvature of each row at scores + step * factor * move; see `_kernels.guess_averse`."""
     D = scores.shape[1]
     top = np.zeros(3)
     for i in range(start, stop):
@@ -262,40 +267,40 @@ def chosen(cost, scores, y):
 
 
 @part
-def fill_plane(cost, scores, y, w, e, top):
-    """Fill the row's edge and its column maxima; return the row's loss."""
+def fill_plane(cost, scores, y, w, gradient, top):
+    """Fill the row's gradient and its column maxima; return the row's loss."""
     choice, most = chosen(cost, scores, y)
     for k in range(scores.shape[0]):
-        e[k] = 0.0
+        gradient[k] = 0.0
     if choice != y:
-        e[y], e[choice] = w, -w
+        gradient[y], gradient[choice] = w, -w
         top[y], top[choice] = max(top[y], w), max(top[choice], w)
     return w * most
 
 
 @kernel
-def hinge_edges(cost, index, label, weight, scores, start, stop, edge, value):
-    """Return edge, and value[i], the row's loss, of rows start..stop.
+def hinge_value_and_gradient(cost, index, label, weight, scores, start, stop, gradient, value):
+    """Fill gradient, and value[i], the row's loss, of rows start..stop.
 
-    Returns the column maxima of |edge|, and of the value, which counts in column y, (2, D).
+    Returns the column maxima of |gradient|, and of the value, which counts in column y, (2, D).
     """
     top = np.zeros((2, scores.shape[1]))
     for i in range(start, stop):
         y = label[i]
-        value[i] = fill_plane(cost[index[i]], scores[i], y, weight[i], edge[i], top[0])
+        value[i] = fill_plane(cost[index[i]], scores[i], y, weight[i], gradient[i], top[0])
         top[1, y] = max(top[1, y], value[i])
     return top
 
 
 @kernel
-def hinge_gradients(cost, index, label, weight, scores, start, stop, edge, mass):
-    """Fill edges, but no value and no mass, as there is no curvature; return maxima, mass in between, (3, D)."""
+def hinge_gradients(cost, index, label, weight, scores, start, stop, gradient, hessian):
+    """Fill gradient, and hessian with 0, as there is no curvature; return the maxima of both and the value, (3, D)."""
     top = np.zeros((3, scores.shape[1]))
     for i in range(start, stop):
         y = label[i]
         for k in range(scores.shape[1]):
-            mass[i, k] = 0.0
-        value = fill_plane(cost[index[i]], scores[i], y, weight[i], edge[i], top[0])
+            hessian[i, k] = 0.0
+        value = fill_plane(cost[index[i]], scores[i], y, weight[i], gradient[i], top[0])
         top[2, y] = max(top[2, y], value)
     return top
 
@@ -312,34 +317,34 @@ def hinge_values(cost, index, label, weight, scores, in_bag, factor, start, stop
 
 
 @kernel
-def read_choices(edge, label, start, stop, choices):
-    """Compute choices[i] = the decision with an edge below 0, the class where there is none."""
+def read_choices(gradient, label, start, stop, choices):
+    """Compute choices[i] = the decision whose gradient is below 0, the class where there is none."""
     for i in range(start, stop):
         choices[i] = label[i]
-        for k in range(edge.shape[1]):
-            if edge[i, k] < 0.0:
+        for k in range(gradient.shape[1]):
+            if gradient[i, k] < 0.0:
                 choices[i] = k
 
 
 @kernel
-def weigh_choices(choices, shares, label, weight, start, stop, edge):
-    """edge = the planes' edges times their shares, added up; choices (P, n). Returns the column maxima of |edge|."""
-    top = np.zeros(edge.shape[1])
+def weigh_choices(choices, shares, label, weight, start, stop, gradient):
+    """Fill gradient with that of the planes times their shares; choices (P, n). Returns its column maxima."""
+    top = np.zeros(gradient.shape[1])
     for i in range(start, stop):
-        y, e = label[i], edge[i]
-        for k in range(edge.shape[1]):
-            e[k] = 0.0
+        y, g = label[i], gradient[i]
+        for k in range(gradient.shape[1]):
+            g[k] = 0.0
         for p in range(shares.shape[0]):
-            e[choices[p, i]] -= weight[i] * shares[p]
-            e[y] += weight[i] * shares[p]
-        for k in range(edge.shape[1]):
-            top[k] = max(top[k], abs(e[k]))
+            g[choices[p, i]] -= weight[i] * shares[p]
+            g[y] += weight[i] * shares[p]
+        for k in range(gradient.shape[1]):
+            top[k] = max(top[k], abs(g[k]))
     return top
 
 
 @kernel
 def sum_choices(choices, label, weight, response, in_bag, factor, n_outputs, start, stop):
-    """Return sums over the bag's rows of response * edge in each plane, in fixed point, (P, D)."""
+    """Return sums over the bag's rows of response * gradient in each plane, in fixed point, (P, D)."""
     sums = np.zeros((choices.shape[0], n_outputs), dtype=np.int64)
     for i in range(start, stop):
         if in_bag[i]:
@@ -353,7 +358,7 @@ def sum_choices(choices, label, weight, response, in_bag, factor, n_outputs, sta
 # -- Chains ------------------------------------------------------------------------------------------------------------
 @kernel
 def largest_exponents(rates, row, weight, share, scores, start, stop):
-    """The largest -rate * score of each chain over the rows of some weight in it, (G,); -inf where there are none."""
+    """Return the largest -rate * score of each chain over its rows of some weight, (G,); -inf if there are none."""
     n_chains = scores.shape[1]
     top = np.full(n_chains, -np.inf)
     for i in range(start, stop):
@@ -366,8 +371,8 @@ def largest_exponents(rates, row, weight, share, scores, start, stop):
 
 
 @kernel
-def chain_edges(rates, row, weight, share, scores, shift, start, stop, edge):
-    """Write the edges; returns the maxima of their absolute values, (G,)."""
+def chain_weights(rates, row, weight, share, scores, shift, start, stop, signed):
+    """Fill the signed weights; returns the maxima of their sizes, (G,)."""
     n_chains = scores.shape[1]
     top = np.zeros(n_chains)
     for i in range(start, stop):
@@ -377,33 +382,33 @@ def chain_edges(rates, row, weight, share, scores, shift, start, stop, edge):
             if e > 0.0:
                 e *= exponential(-rates[line, q] * scores[i, q] - shift[q])
             top[q] = max(top[q], e)
-            edge[i, q] = e if rates[line, q] > 0.0 else -e
+            signed[i, q] = e if rates[line, q] > 0.0 else -e
     return top
 
 
 @kernel
-def size_sums(edge, in_bag, factor, start, stop):
-    """Return the sum of |edge| over the bag's rows, in fixed point, (G,)."""
-    n_chains = edge.shape[1]
+def size_sums(signed, in_bag, factor, start, stop):
+    """Return the sum of the rows' weights in each chain over the bag, in fixed point, (G,)."""
+    n_chains = signed.shape[1]
     total = np.zeros(n_chains, dtype=np.int64)
     for i in range(start, stop):
         if in_bag[i]:
             for q in range(n_chains):
-                total[q] += np.int64(np.rint(abs(edge[i, q]) * factor[q]))
+                total[q] += np.int64(np.rint(abs(signed[i, q]) * factor[q]))
     return total
 
 
 @kernel
-def side_errors(edge, chain, response, in_bag, factor, start, stop):
-    """Sum |edge| of a chain over the bag's rows inside the set and outside, and of those answered wrongly, (2, 2).
+def side_errors(signed, chain, response, in_bag, factor, start, stop):
+    """Sum the weights in a chain of the bag's rows inside the set and outside, and of those answered wrongly, (2, 2).
 
-    Inside are the rows of positive edges, where the right answer is above 0.
+    Inside are the rows of positive signed weights, where the right answer is above 0.
     """
     sums = np.zeros((2, 2), dtype=np.int64)
     for i in range(start, stop):
         if in_bag[i]:
-            e = np.int64(np.rint(abs(edge[i, chain]) * factor))
-            outside = 0 if edge[i, chain] > 0.0 else 1
+            e = np.int64(np.rint(abs(signed[i, chain]) * factor))
+            outside = 0 if signed[i, chain] > 0.0 else 1
             sums[outside, 0] += e
             if (response[i] > 0.0) == (outside == 1):
                 sums[outside, 1] += e
@@ -411,10 +416,10 @@ def side_errors(edge, chain, response, in_bag, factor, start, stop):
 
 
 @kernel
-def take_chain(edge, chain, in_bag, start, stop, push, pull):
-    """Compute push = edge and pull = |edge| of one chain, 0 out of the bag."""
+def take_chain(signed, chain, in_bag, start, stop, push, pull):
+    """Compute push = signed and pull = |signed| of one chain, 0 out of the bag."""
     for i in range(start, stop):
-        e = edge[i, chain] if in_bag[i] else 0.0
+        e = signed[i, chain] if in_bag[i] else 0.0
         push[i, 0], pull[i, 0] = e, abs(e)
 
 
@@ -427,9 +432,9 @@ def add_to_chain(scores, chain, response, step, start, stop):
 
 @kernel
 def scan_chains(histogram, features, n_bins, total, edge, bin_):
-    """The split of each feature that parts each chain best: the largest |total - 2 left|, the lowest bin of equals.
+    """Find the split of each feature that parts each chain best, the lowest bin of equals.
 
-    edge, bin_ (n_features, G): -1 and 0 where a feature has one bin.
+    It has the largest edge |total - 2 left|. edge, bin_ (n_features, G): -1 and 0 where a feature has one bin.
     """
     n_chains = histogram.shape[2]
     left = np.empty(n_chains, dtype=np.int64)
@@ -449,21 +454,22 @@ LEAST_SURE_TOTAL = 2.0**-8  # of a sum in the largest possible term, from which 
 
 
 @kernel
-def bit_gradients(signed, index, weight, scores, log_scale, start, stop, edge, mass):
-    """mass_l = w |v_l| exp(-sign(v_l) f_l - log_scale), v the row's line of `signed`, and edge_l = sign(v_l) mass_l.
+def bit_gradients(signed, index, weight, scores, log_scale, start, stop, gradient, hessian):
+    """Fill hessian_l = w |v_l| exp(-sign(v_l) f_l - log_scale) and gradient_l = sign(v_l) hessian_l.
 
-    Returns the column maxima of |edge|, mass and value, which are one and the same; rows start..stop.
+    v is the row's line of `signed`. Returns the column maxima of |gradient|, Hessian and value, which are one and the
+    same; rows start..stop.
     """
     L = scores.shape[1]
     top = np.zeros((3, L))
     for i in range(start, stop):
-        w, v, f, e, m = weight[i], signed[index[i]], scores[i], edge[i], mass[i]
+        w, v, f, g, h = weight[i], signed[index[i]], scores[i], gradient[i], hessian[i]
         for k in range(L):
             size = w * abs(v[k]) * exponential((-f[k] if v[k] > 0.0 else f[k]) - log_scale)
-            m[k] = size
-            e[k] = size if v[k] > 0.0 else -size
+            h[k] = size
+            g[k] = size if v[k] > 0.0 else -size
         for k in range(L):
-            top[0, k] = m[k] if m[k] > top[0, k] else top[0, k]
+            top[0, k] = h[k] if h[k] > top[0, k] else top[0, k]
     top[1] = top[0]
     top[2] = top[0]
     return top
@@ -471,7 +477,7 @@ def bit_gradients(signed, index, weight, scores, log_scale, start, stop, edge, m
 
 @part
 def log_loss_of_word(word, bits, scale):
-    """log sum_l exp(-word[l] bits[l]), its own largest term taken out first."""
+    """Return log sum_l exp(-word[l] bits[l]), its own largest term taken out first."""
     top, total = -word[0] * bits[0], np.int64(0)
     for k in range(bits.shape[0]):
         top = max(top, -word[k] * bits[k])
@@ -512,7 +518,7 @@ def log_losses(words, scores, start, stop, out):
 
 @kernel
 def agreements(words, scores, start, stop, out):
-    """out[i, k] = minus the bits in which the signs of f differ from the word of class k; a bit of 0 counts half."""
+    """Fill out[i, k]: minus the bits in which the signs of f differ from the word of class k; 0 counts half."""
     K, L = words.shape
     for i in range(start, stop):
         for c in range(K):

@@ -4,7 +4,7 @@ z_r = exp(S_r - S_y) = e^-rho_r      logistic loss: w sum c_r log(1 + z_r), Eq. 
 Eq. (4), is GEL: see `minrisk._kernels.guess_averse`.
 
 y = `label`, c = row `index` of `cost`, w = `weight`, S = `scores`, f = `response`. The term r = y, which no score can
-change, does not enter.
+change, does not enter. `gradient` is minus the gradient, as in `minrisk._kernels.losses`.
 """
 
 import math
@@ -23,13 +23,13 @@ def raise_to(top, values):
 
 
 @kernel
-def edges_along(edge, vector, start, stop, out):
-    """Compute out[i] = sum_k edge[i, k] vector[k] of rows start..stop; returns the largest in size."""
+def gradient_along(gradient, vector, start, stop, out):
+    """Compute out[i] = sum_k gradient[i, k] vector[k] of rows start..stop; returns the largest in size."""
     top = 0.0
     for i in range(start, stop):
         total = 0.0
         for k in range(vector.shape[0]):
-            total += edge[i, k] * vector[k]
+            total += gradient[i, k] * vector[k]
         out[i] = total
         top = max(top, abs(total))
     return top
@@ -50,43 +50,43 @@ def row_loss(c, s, y, w, less, value):
 
 
 @kernel
-def logistic_gradients(cost, index, label, weight, scores, log_scale, start, stop, edge, mass):
-    """edge_r = -w c_r u_r, mass_r = w c_r u_r (1 - u_r), u_r = z_r / (1 + z_r) (Eq. 12); at y the sums, the edge's > 0.
+def logistic_gradients(cost, index, label, weight, scores, log_scale, start, stop, gradient, hessian):
+    """Fill gradient_r = -w c_r u_r and hessian_r = w c_r u_r (1 - u_r), u_r = z_r / (1 + z_r) (Eq. 12).
 
-    All times e^-log_scale; rows start..stop. Returns the column maxima of |edge|, mass and the row's value, which
-    counts in column y.
+    At y are the sums, the gradient's above 0. All times e^-log_scale; rows start..stop. Returns the column maxima of
+    |gradient|, Hessian and the row's value, which counts in column y.
     """
     D = scores.shape[1]
     top, value = np.zeros((3, D)), np.empty(D)
     scale = math.exp(-log_scale)
     for i in range(start, stop):
         y, w = label[i], weight[i] * scale
-        c, s, e, m = cost[index[i]], scores[i], edge[i], mass[i]
-        own, total = s[y], row_loss(c, s, y, w, m, value)
+        c, s, g, h = cost[index[i]], scores[i], gradient[i], hessian[i]
+        own, total = s[y], row_loss(c, s, y, w, h, value)
         for k in range(D):
-            less = m[k]
+            less = h[k]
             share = w * c[k] / (1.0 + less)
-            e[k] = -share if s[k] >= own else -share * less
-            m[k] = share * less / (1.0 + less)
-        e[y], m[y] = 0.0, 0.0
-        edges, masses = 0.0, 0.0
+            g[k] = -share if s[k] >= own else -share * less
+            h[k] = share * less / (1.0 + less)
+        g[y], h[y] = 0.0, 0.0
+        push, curvature = 0.0, 0.0
         for k in range(D):
-            edges -= e[k]
-            masses += m[k]
-            size = -e[k]
+            push -= g[k]
+            curvature += h[k]
+            size = -g[k]
             top[0, k] = size if size > top[0, k] else top[0, k]
-        e[y], m[y] = edges, masses
-        top[0, y] = max(top[0, y], edges)
-        raise_to(top[1], m)
+        g[y], h[y] = push, curvature
+        top[0, y] = max(top[0, y], push)
+        raise_to(top[1], h)
         top[2, y] = max(top[2, y], total)
     return top
 
 
 @kernel
-def logistic_edges(cost, index, label, weight, scores, log_scale, start, stop, edge, value):
-    """edge as `logistic_gradients`, and value[i], the row's loss; times e^-log_scale; rows start..stop.
+def logistic_value_and_gradient(cost, index, label, weight, scores, log_scale, start, stop, gradient, value):
+    """Fill gradient as `logistic_gradients`, and value[i], the row's loss; times e^-log_scale; rows start..stop.
 
-    Returns the column maxima of |edge|, and of the value, which counts in column y, (2, D).
+    Returns the column maxima of |gradient|, and of the value, which counts in column y, (2, D).
     """
     D = scores.shape[1]
     top, terms = np.zeros((2, D)), np.empty((2, D))
@@ -94,39 +94,39 @@ def logistic_edges(cost, index, label, weight, scores, log_scale, start, stop, e
     scale = math.exp(-log_scale)
     for i in range(start, stop):
         y, w = label[i], weight[i] * scale
-        c, s, e = cost[index[i]], scores[i], edge[i]
+        c, s, g = cost[index[i]], scores[i], gradient[i]
         own, total = s[y], row_loss(c, s, y, w, less, v)
         for k in range(D):
             share = w * c[k] / (1.0 + less[k])
-            e[k] = share if s[k] >= own else share * less[k]
-        e[y], edges = 0.0, 0.0
+            g[k] = share if s[k] >= own else share * less[k]
+        g[y], push = 0.0, 0.0
         for k in range(D):
-            edges += e[k]
-        raise_to(top[0], e)
+            push += g[k]
+        raise_to(top[0], g)
         for k in range(D):
-            e[k] = -e[k]
-        e[y], value[i] = edges, total
-        top[0, y], top[1, y] = max(top[0, y], edges), max(top[1, y], total)
+            g[k] = -g[k]
+        g[y], value[i] = push, total
+        top[0, y], top[1, y] = max(top[0, y], push), max(top[1, y], total)
     return top
 
 
 @kernel
-def exponential_edges(cost, index, label, weight, scores, log_scale, start, stop, edge, value):
-    """Return the same of the exponential loss: edge_r = -w c_r z_r."""
+def exponential_value_and_gradient(cost, index, label, weight, scores, log_scale, start, stop, gradient, value):
+    """Fill the same of the exponential loss: gradient_r = -w c_r z_r."""
     D = scores.shape[1]
     top = np.zeros((2, D))
     for i in range(start, stop):
-        y, w, c, s, e = label[i], weight[i], cost[index[i]], scores[i], edge[i]
+        y, w, c, s, g = label[i], weight[i], cost[index[i]], scores[i], gradient[i]
         base = s[y] + log_scale
         for k in range(D):
-            e[k] = w * c[k] * exponential(s[k] - base)
-        e[y], total = 0.0, 0.0
+            g[k] = w * c[k] * exponential(s[k] - base)
+        g[y], total = 0.0, 0.0
         for k in range(D):
-            total += e[k]
-        raise_to(top[0], e)
+            total += g[k]
+        raise_to(top[0], g)
         for k in range(D):
-            e[k] = -e[k]
-        e[y], value[i] = total, total
+            g[k] = -g[k]
+        g[y], value[i] = total, total
         top[0, y], top[1, y] = max(top[0, y], total), max(top[1, y], total)
     return top
 
@@ -157,18 +157,18 @@ def logistic_values(cost, index, label, weight, scores, log_scale, in_bag, facto
 
 
 @kernel
-def pair_sums(mass, label, response, in_bag, factor, start, stop):
+def pair_sums(hessian, label, response, in_bag, factor, start, stop):
     """Return sums over the bag's rows of w c_r z_r by class y, decision r and response, in fixed point, (2, D, D).
 
-    Side 1 is f = +1. `mass` is that of GEL: w c_r z_r, and their sum at y, which is left out.
+    Side 1 is f = +1. `hessian` is that of GEL: w c_r z_r, and their sum at y, which is left out.
     """
-    D = mass.shape[1]
+    D = hessian.shape[1]
     sums = np.zeros((2, D, D), dtype=np.int64)
     for i in range(start, stop):
         if in_bag[i]:
-            out, m = sums[1 if response[i] > 0 else 0, label[i]], mass[i]
+            out, h = sums[1 if response[i] > 0 else 0, label[i]], hessian[i]
             for k in range(D):
-                out[k] += np.int64(np.rint(m[k] * factor))
+                out[k] += np.int64(np.rint(h[k] * factor))
     for y in range(D):
         sums[0, y, y], sums[1, y, y] = 0, 0
     return sums

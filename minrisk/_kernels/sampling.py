@@ -18,8 +18,8 @@ DRAW_SALT = np.uint64(0x5851F42D4C957F2D)  # so that features and directions of 
 
 
 @kernel
-def count_sizes(edge, directions, in_bag, lowest, factor, start, stop, size):
-    """size[i] = length of a row's edges in the sketch; returns a histogram of the sizes of rows in the bag, (2, bins).
+def count_sizes(gradient, directions, in_bag, lowest, factor, start, stop, size):
+    """Fill size[i]: the length of a row's gradient in the sketch; returns a histogram of the bag's sizes, (2, bins).
 
     Its lines are how many rows are in each bin, and the sum of rint(size * factor) over them. The lowest bin has
     the sizes whose highest bits (see `SIZE_SHIFT`) are up to `lowest`, the next bin those whose bits are one more.
@@ -31,13 +31,13 @@ def count_sizes(edge, directions, in_bag, lowest, factor, start, stop, size):
         for c in range(0, q - 1, 2):
             g, h = 0.0, 0.0
             for k in range(n_outputs):
-                g += edge[i, k] * directions[c, k]
-                h += edge[i, k] * directions[c + 1, k]
+                g += gradient[i, k] * directions[c, k]
+                h += gradient[i, k] * directions[c + 1, k]
             square += g * g + h * h
         if q % 2 == 1:
             g = 0.0
             for k in range(n_outputs):
-                g += edge[i, k] * directions[q - 1, k]
+                g += gradient[i, k] * directions[q - 1, k]
             square += g * g
         size[i] = np.sqrt(square)
     bits = size.view(np.int64)
@@ -51,7 +51,7 @@ def count_sizes(edge, directions, in_bag, lowest, factor, start, stop, size):
 
 @kernel
 def size_level(found, factor, n_least, n_most):
-    """The floor that is added to sizes, and the level at which sum_i min(1, (size_i + floor) / level) rows are drawn.
+    """Find the floor added to sizes, and the level at which sum_i min(1, (size_i + floor) / level) rows are drawn.
 
     These are (sum s)^2 / sum s^2, as many as would weigh as much if all were of one size, `n_most` at most and
     `n_least` at least, which is below the number of rows. `found` is the histogram of `count_sizes`, of all pieces.
@@ -106,15 +106,15 @@ def draw_rows(size, in_bag, floor, level, seed, begins, number, start, stop, dra
 
 
 @kernel
-def project_drawn(edge, mass, directions, weight, size, floor, level, drawn, start, stop, sketch):
-    """Sketch of the drawn rows start..stop over the probability with which each came: sums are then those of all rows.
+def project_drawn(gradient, hessian, directions, weight, size, floor, level, drawn, start, stop, sketch):
+    """Fill the sketch of the drawn rows start..stop, each over the probability with which it came.
 
-    In expectation. See `minrisk._kernels.fixed.project` for the sketch.
+    Sums are then those of all rows, in expectation. See `minrisk._kernels.fixed.project` for the sketch.
     """
     for j in range(start, stop):
         i = drawn[j]
         share = min(1.0, (size[i] + floor) / level)
-        project_row(edge[i], mass[i], directions, weight, sketch[j])
+        project_row(gradient[i], hessian[i], directions, weight, sketch[j])
         for c in range(sketch.shape[1]):
             sketch[j, c] /= share
 

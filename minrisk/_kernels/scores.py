@@ -26,7 +26,7 @@ ROOT = np.int64(0)  # of the first tree; not to Numba of a type of its own, as 0
 
 @kernel
 def pack_nodes(feature, bin_, left, root, nodes):
-    """nodes[root + i] of the nodes of one tree whose first is number `root`."""
+    """Fill nodes[root + i] with the nodes of one tree whose first is number `root`."""
     for i in range(left.shape[0]):
         to = np.int64(root + left[i])
         nodes[root + i] = (to << LEFT_SHIFT) | (np.int64(feature[i]) << BIN_BITS) | np.int64(bin_[i])
@@ -94,7 +94,7 @@ def add_leaf_vectors(scores, leaf, vectors, start, stop):
 
 @kernel
 def tree_response(X_binned, feature, bin_, left, value, vector, start, stop, response, leaf):
-    """response[i] and leaf[i] = value and vector of the leaf that row i falls into."""
+    """Fill response[i] and leaf[i] with value and vector of the leaf that row i falls into."""
     words, node = np.empty(left.shape[0], dtype=np.int64), np.empty(SCORED_ROWS, dtype=np.int64)
     pack_nodes(feature, bin_, left, ROOT, words)
     for low in range(start, stop, SCORED_ROWS):
@@ -174,7 +174,7 @@ def leaf_numbers(order, start, end, leaf):
 
 @kernel
 def tree_columns(feature, bins, left, gain, node, first, thresholds, fall):
-    """Threshold, value, vector and gain of each node; gains are shares of `fall`.
+    """Return threshold, value, vector and gain of each node; gains are shares of `fall`.
 
     Feature j's thresholds are `thresholds[first[j]:]`.
     """
@@ -196,13 +196,13 @@ def tree_columns(feature, bins, left, gain, node, first, thresholds, fall):
 
 # -- Vectors of leaves -------------------------------------------------------------------------------------------------
 @kernel
-def closed_form(edge, mass, ridge, largest):
+def closed_form(gradient, hessian, ridge, largest):
     """Compute a = atanh(E / (T + 2 ridge)) cut at `largest`, entry by entry, and the sum of T cosh a - E sinh a."""
-    vectors, value = np.empty(edge.shape), 0.0
-    for leaf in range(edge.shape[0]):
-        for k in range(edge.shape[1]):
-            room = mass[leaf, k] + 2.0 * ridge[k]
-            ratio = edge[leaf, k] / room if room > 0.0 else 0.0
+    vectors, value = np.empty(gradient.shape), 0.0
+    for leaf in range(gradient.shape[0]):
+        for k in range(gradient.shape[1]):
+            room = hessian[leaf, k] + 2.0 * ridge[k]
+            ratio = gradient[leaf, k] / room if room > 0.0 else 0.0
             if ratio >= 1.0:
                 a = largest
             elif ratio <= -1.0:
@@ -211,26 +211,27 @@ def closed_form(edge, mass, ridge, largest):
                 a = min(max(math.atanh(ratio), -largest), largest)
             vectors[leaf, k] = a
             grown = math.exp(a)
-            value += 0.5 * ((mass[leaf, k] - edge[leaf, k]) * grown + (mass[leaf, k] + edge[leaf, k]) / grown)
+            rising, falling = hessian[leaf, k] - gradient[leaf, k], hessian[leaf, k] + gradient[leaf, k]
+            value += 0.5 * (rising * grown + falling / grown)
     return vectors, value
 
 
 @kernel
-def newton(edge, mass, whole, smoothing, shrinkage, largest):
-    """a = shrinkage E / (M + smoothing whole) cut at `largest`, entry by entry, and the sum of E a - M a^2 / 2."""
-    vectors, fall = np.empty(edge.shape), 0.0
-    for leaf in range(edge.shape[0]):
-        for k in range(edge.shape[1]):
-            room = mass[leaf, k] + smoothing * whole[k]
-            a = edge[leaf, k] / room * shrinkage if room > 0.0 else 0.0
+def newton(gradient, hessian, whole, smoothing, shrinkage, largest):
+    """Compute a = shrinkage E / (M + smoothing whole) cut at `largest`, by entry, and the sum of E a - M a^2 / 2."""
+    vectors, fall = np.empty(gradient.shape), 0.0
+    for leaf in range(gradient.shape[0]):
+        for k in range(gradient.shape[1]):
+            room = hessian[leaf, k] + smoothing * whole[k]
+            a = gradient[leaf, k] / room * shrinkage if room > 0.0 else 0.0
             a = min(max(a, -largest), largest)
             vectors[leaf, k] = a
-            fall += edge[leaf, k] * a - 0.5 * mass[leaf, k] * a * a
+            fall += gradient[leaf, k] * a - 0.5 * hessian[leaf, k] * a * a
     return vectors, fall
 
 
 # -- Responses of many learners ----------------------------------------------------------------------------------------
-JOINT_ROWS = 512  # rows whose scores or edges stay within the cache from one group to the next
+JOINT_ROWS = 512  # rows whose scores or gradients stay within the cache from one group to the next
 
 
 @kernel
@@ -258,7 +259,7 @@ def add_joint(codes, tables, start, stop, scores):
 
 @kernel
 def sum_joint(codes, values, in_bag, factor, start, stop, sums):
-    """sums[g, codes[g, i]] += rint(values[i] * factor) for all groups, the bag's rows of start..stop."""
+    """Add rint(values[i] * factor) to sums[g, codes[g, i]] for all groups, of the bag's rows of start..stop."""
     D = values.shape[1]
     whole = np.empty((JOINT_ROWS, D))
     for low in range(start, stop, JOINT_ROWS):

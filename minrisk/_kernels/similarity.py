@@ -22,7 +22,7 @@ REMOTE = 1e150  # from two points, in units of their distance: its square is sti
 
 @kernel
 def whole_distances(X, squares, anchors, start, stop, out):
-    """out[c, i] = |x_i - z_c|^2 of whole numbers, exactly; `squares` are the |x_i|^2. Pixels of 0 cost nothing."""
+    """Fill out[c, i] with |x_i - z_c|^2 of whole numbers, exactly; `squares` are the |x_i|^2. Zeros cost nothing."""
     n_features = X.shape[0]
     dots = np.empty(SUMMED_ROWS, dtype=np.int32)
     for low in range(start, stop, SUMMED_ROWS):
@@ -65,7 +65,7 @@ def real_distances(X, anchors, start, stop, out):
 
 @kernel
 def stored_distances(offsets, features, values, zero, anchor_offsets, anchor_features, anchor_values, start, stop, out):
-    """The same of rows of which some features are stored, the others being `zero`: those that neither has add nothing.
+    """Do the same of rows of which some features are stored, the others being `zero`.
 
     The features that either has are added in ascending order, so that the bits are those of `real_distances`.
     """
@@ -96,7 +96,7 @@ def stored_distances(offsets, features, values, zero, anchor_offsets, anchor_fea
 
 @part
 def one_point(near, tau, real):
-    """f_i: (tau - near) / (tau + near), or its sign."""
+    """Return f_i: (tau - near) / (tau + near), or its sign."""
     if real:
         return (tau - near) / (tau + near)
     return 1.0 if near <= tau else -1.0
@@ -104,7 +104,7 @@ def one_point(near, tau, real):
 
 @part
 def two_point(near, far, rate, real):
-    """f_ij over its supremum, or its sign; rate = 1 / |d|^2 = 4 / |x_i - x_j|^2.
+    """Return f_ij over its supremum, or its sign; rate = 1 / |d|^2 = 4 / |x_i - x_j|^2.
 
     With u, v the squared distances to x_i and x_j in units of |d|^2: <d, x - m> = |d|^2 (v - u) / 4 and
     |x - m|^2 = |d|^2 ((u + v) / 2 - 1).
@@ -169,43 +169,43 @@ def binarise(whole, direction, start, stop, side):
 
 
 @part
-def output_drop(edge, mass, gain):
-    """`drop` of one output, whose mass is not 0."""
-    r = edge / mass
+def output_drop(edge, hessian, gain):
+    """Return `drop` of one output, whose Hessian is not 0."""
+    r = edge / hessian
     r2 = r * r
     root = np.sqrt(max(1.0 - r2, 0.0)) if gain == EXPONENTIAL_GAIN else 1.0
-    return mass * r2 / (1.0 + root)
+    return hessian * r2 / (1.0 + root)
 
 
 @kernel
-def drop(edge, mass, gain):
-    """Return by how much the best vector lowers the loss, for sums E of f edge and M of |f| mass.
+def drop(edge, hessian, gain):
+    """Return by how much the best vector lowers the loss, for sums E of f gradient and M of |f| hessian.
 
     Of the exponential M - sqrt(M^2 - E^2): exact for f in {-1, 0, 1}, else at least so much, as
     e^(f a) <= 1 - |f| + |f| e^(sign(f) a). Of other losses E^2 / (2 M).
     """
     fall = 0.0
-    for k in range(mass.shape[0]):
-        if mass[k] > 0.0:
-            fall += output_drop(edge[k], mass[k], gain)
+    for k in range(hessian.shape[0]):
+        if hessian[k] > 0.0:
+            fall += output_drop(edge[k], hessian[k], gain)
     return fall
 
 
 @kernel
-def isolation_drops(whole, total, unit, mass, gain, start, stop, out):
+def isolation_drops(whole, total, unit, hessian, gain, start, stop, out):
     """Compute out[i] = `drop` of the learner that answers +1 at point i and -1 elsewhere: E = 2 e_i - sum of all e."""
-    n_outputs = mass.shape[0]
+    n_outputs = hessian.shape[0]
     falls = np.empty(SUMMED_ROWS)
     for low in range(start, stop, SUMMED_ROWS):
         n_rows = min(SUMMED_ROWS, stop - low)
         for i in range(n_rows):
             falls[i] = 0.0
         for k in range(n_outputs):
-            if not mass[k] > 0.0:
+            if not hessian[k] > 0.0:
                 continue
-            values, whole_mass = whole[k, low : low + n_rows], mass[k]
+            values, whole_hessian = whole[k, low : low + n_rows], hessian[k]
             for i in range(n_rows):  # side by side
-                falls[i] += output_drop((2.0 * values[i] - total[k]) * unit[k], whole_mass, gain)
+                falls[i] += output_drop((2.0 * values[i] - total[k]) * unit[k], whole_hessian, gain)
         for i in range(n_rows):
             out[low + i] = falls[i]
 
@@ -234,7 +234,10 @@ def add_sums(f, whole, first, last, low, n_rows, out):
 
 @kernel
 def candidate_sums(near, far, span, real, whole, start, stop, out):
-    """out += sums of f_ij edge and, if real, of |f_ij| mass over rows start..stop; `whole` holds edges, then masses."""
+    """Compute out += sums of f_ij gradient and, if real, of |f_ij| hessian over rows start..stop.
+
+    `whole` holds gradients, then Hessians.
+    """
     n_outputs = whole.shape[0] // 2
     f = np.empty(SUMMED_ROWS)
     rate = 4.0 / span
@@ -252,7 +255,7 @@ def candidate_sums(near, far, span, real, whole, start, stop, out):
 
 @kernel
 def single_sums(response, whole, start, stop, out):
-    """Compute out += sums of response edge and |response| mass over rows start..stop."""
+    """Compute out += sums of response gradient and |response| hessian over rows start..stop."""
     n_outputs = whole.shape[0] // 2
     f = np.empty(SUMMED_ROWS)
     for low in range(start, stop, SUMMED_ROWS):
@@ -265,22 +268,22 @@ def single_sums(response, whole, start, stop, out):
 
 @kernel
 def exponential_slopes(response, whole, vector, units, factors, start, stop, out):
-    """out += value, slope, curvature, sum of the slope's absolute terms (4, D), of sum w+ e^(f a) + w- e^(-f a).
+    """Add value, slope, curvature, sum of the slope's absolute terms (4, D), of sum w+ e^(f a) + w- e^(-f a).
 
-    For rows start..stop; edges w- - w+ and masses w- + w+ are `whole` times `units`, (2 D, n) and (2, D).
+    For rows start..stop; gradients w- - w+ and Hessians w- + w+ are `whole` times `units`, (2 D, n) and (2, D).
     """
     n_outputs = vector.shape[0]
     for low in range(start, stop, SUMMED_ROWS):
         n_rows = min(SUMMED_ROWS, stop - low)
         f = response[low : low + n_rows]
         for k in range(n_outputs):
-            edge, mass = whole[k, low : low + n_rows], whole[n_outputs + k, low : low + n_rows]
+            gradient, hessian = whole[k, low : low + n_rows], whole[n_outputs + k, low : low + n_rows]
             value, slope, curvature, size = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-            a, unit_edge, unit_mass = vector[k], 0.5 * units[0, k], 0.5 * units[1, k]
+            a, unit_gradient, unit_hessian = vector[k], 0.5 * units[0, k], 0.5 * units[1, k]
             for i in range(n_rows):
                 grown = exponential(f[i] * a)
-                up = (mass[i] * unit_mass - edge[i] * unit_edge) * grown
-                down = (mass[i] * unit_mass + edge[i] * unit_edge) / grown
+                up = (hessian[i] * unit_hessian - gradient[i] * unit_gradient) * grown
+                down = (hessian[i] * unit_hessian + gradient[i] * unit_gradient) / grown
                 value += np.float64((up + down) * factors[0, k] + ROUNDER).view(np.int64)
                 slope += np.float64(f[i] * (up - down) * factors[1, k] + ROUNDER).view(np.int64)
                 curvature += np.float64(f[i] * f[i] * (up + down) * factors[2, k] + ROUNDER).view(np.int64)
@@ -293,7 +296,7 @@ def exponential_slopes(response, whole, vector, units, factors, start, stop, out
 
 @kernel
 def thin(near, far, span, order, first, alive):
-    """Step 6: drop the candidates from `first` on with f_ij(x_n) <= f_ij(x_j) / 2."""
+    """Drop the candidates from `first` on with f_ij(x_n) <= f_ij(x_j) / 2: step 6."""
     rate = 4.0 / span
     half = 0.5 * two_point(span, 0.0, rate, True)
     for a in range(first, order.shape[0]):
@@ -304,7 +307,7 @@ def thin(near, far, span, order, first, alive):
 
 @kernel
 def add_similarities(distances, near, far, span, real, vectors, first, last, low, n_rows, scores):
-    """scores[low + i] += f_t(x_i) vectors[t], t in first..last; near[t] < 0: f = 1, far[t] < 0: one-point mode."""
+    """Add f_t(x_i) vectors[t], t in first..last, to scores; near[t] < 0: f = 1, far[t] < 0: one-point mode."""
     n_outputs = scores.shape[1]
     f = np.empty(SUMMED_ROWS)
     for begin in range(0, n_rows, SUMMED_ROWS):

@@ -2,7 +2,8 @@
 
 The best threshold of each feature is found from its histogram. Near ties (`TIE`) go to the lowest bin.
 
-A split after bin b sends bins 0..b to f = -1 and the rest to f = +1, so E = total - 2 * (sum over bins 0..b).
+A split after bin b sends bins 0..b to f = -1 and the rest to f = +1, so E = total - 2 * (sum over bins 0..b): the edge
+of the stump, the sum over rows of f times the gradient, in an output. M is the sum of the Hessian there, over all rows.
 
 How much a stump with a free vector takes from the coupled logistic loss: bounds from few sums over the rows.
 
@@ -39,12 +40,12 @@ ABSOLUTE_EDGE_GAIN = 4  # drop = sum_k |E_k|: the slope along the best vector of
 
 
 @kernel
-def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop, best_bin):
+def scan_edges(histogram, features, n_bins, total, ratio, hessian, gain, best_drop, best_bin):
     """Find the best split of each feature for a free vector.
 
-    ratio[k] turns a fixed-point edge into E_k / mass_k; the drop of output k is mass_k * r^2 / (1 + sqrt(1 - r^2))
-    (no cancellation for small r) or mass_k * r^2 / 2. For ABSOLUTE_EDGE_GAIN ratio gives E_k, and the drop is |E_k|.
-    Features with a single bin keep best_bin = -1.
+    ratio[k] turns a fixed-point edge into r = E_k / M_k, M = `hessian`; the drop of output k is
+    M_k * r^2 / (1 + sqrt(1 - r^2)) (no cancellation for small r) or M_k * r^2 / 2. For ABSOLUTE_EDGE_GAIN ratio gives
+    E_k, and the drop is |E_k|. Features with a single bin keep best_bin = -1.
     """
     n_outputs = histogram.shape[2]
     left = np.empty(n_outputs, dtype=np.int64)
@@ -60,11 +61,11 @@ def scan_edges(histogram, features, n_bins, total, ratio, mass, gain, best_drop,
                 r = (total[k] - 2 * left[k]) * ratio[k]
                 r2 = r * r
                 if gain == EXPONENTIAL_GAIN:
-                    drop += mass[k] * r2 / (1.0 + np.sqrt(max(1.0 - r2, 0.0)))
+                    drop += hessian[k] * r2 / (1.0 + np.sqrt(max(1.0 - r2, 0.0)))
                 elif gain == ABSOLUTE_EDGE_GAIN:
                     drop += abs(r)
                 else:
-                    drop += 0.5 * mass[k] * r2
+                    drop += 0.5 * hessian[k] * r2
             if drop > best * (1.0 + TIE):
                 best = drop
                 where = b
@@ -118,7 +119,7 @@ def scan_largest(histogram, features, n_bins, total, scale, barred, best_drop, b
 
 @kernel
 def side_bounds(X_binned, response):
-    """Of each feature the highest bin of the rows on either side of the response, and minus the lowest, (d, 2, 2).
+    """Find for each feature the highest bin of the rows on either side, and minus the lowest, (d, 2, 2).
 
     -1 and -256 where there are none.
     """
@@ -149,19 +150,19 @@ def bar_between(bounds, barred):
 
 
 @part
-def side_drop(edge, mass):
-    """T - sqrt(T^2 - E^2) without cancellation: what the best constant takes away on one side."""
-    if mass <= 0.0:
+def side_drop(gradient, hessian):
+    """Return T - sqrt(T^2 - E^2) without cancellation: what the best constant takes away on one side."""
+    if hessian <= 0.0:
         return 0.0
-    return edge * edge / (mass + np.sqrt(max(mass * mass - edge * edge, 0.0)))
+    return gradient * gradient / (hessian + np.sqrt(max(hessian * hessian - gradient * gradient, 0.0)))
 
 
 @kernel
 def scan_sides(histogram, features, n_bins, total, scale, best_drop, best_bin):
     """Find the best split of each feature when either side has its own vector (exponential).
 
-    Columns are D edges, then D masses; scale turns them into numbers. The drop is the sum over sides and outputs of
-    T - sqrt(T^2 - E^2).
+    Columns are D gradients, then D Hessians; scale turns them into numbers. The drop is the sum over sides and outputs
+    of T - sqrt(T^2 - E^2).
     """
     n_outputs = histogram.shape[2] // 2
     left = np.empty(2 * n_outputs, dtype=np.int64)
@@ -187,9 +188,10 @@ def scan_sides(histogram, features, n_bins, total, scale, best_drop, best_bin):
 
 @kernel
 def scan_leaves(histogram, features, n_bins, total, margin, score, bin_, sign):
-    """Best split of each leaf by each feature: the largest |total - 2 left| (a later bin must beat it by `margin`).
+    """Find the best split of each leaf by each feature: the largest |total - 2 left|.
 
-    score, bin_, sign (n_features, n_leaves): sign is f above the threshold. A feature with one bin keeps score -1.
+    A later bin must beat it by `margin`. score, bin_, sign (n_features, n_leaves): sign is f above the threshold. A
+    feature with one bin keeps score -1.
     """
     n_leaves = histogram.shape[1]
     for c in range(features.shape[0]):
@@ -207,7 +209,7 @@ def scan_leaves(histogram, features, n_bins, total, margin, score, bin_, sign):
 
 @kernel
 def stored_side_bounds(stored, response):
-    """`minrisk._kernels.split.side_bounds` of stored entries."""
+    """Return `side_bounds` of stored entries."""
     n_features, n_above = stored.default.shape[0], 0
     for i in range(response.shape[0]):
         n_above += int(response[i] > 0)
@@ -242,25 +244,25 @@ SMALL_RATIO = 2.0  # |E| / M above counts as this: r^2 / 2 - r^3 / 6 rises up to
 
 @part
 def psi(r):
-    """r + (1 - r) ln(1 - r) for r < 1, or a bound of it that takes no logarithm."""
+    """Return r + (1 - r) ln(1 - r) for r < 1, or a bound of it that takes no logarithm."""
     if r > NEAR_ONE:
         return r + (1.0 - r) * math.log(1.0 - r)
     return r * r * (0.5 + r / (6.0 * (1.0 - r)))
 
 
 @part
-def simple_bounds(edge, mass, value):
+def simple_bounds(edge, hessian, value):
     """Bound what a stump takes away in an output by its |E| and M alone: at least, and at most what is there."""
-    if mass <= 0.0 or edge == 0.0:
+    if hessian <= 0.0 or edge == 0.0:
         return 0.0, 0.0
-    r = edge / mass
+    r = edge / hessian
     s = min(r, SMALL_RATIO)
-    low = mass * s * s * (0.5 - s / 6.0)
-    return low, min(mass * psi(r), value) if r < 1.0 else value
+    low = hessian * s * s * (0.5 - s / 6.0)
+    return low, min(hessian * psi(r), value) if r < 1.0 else value
 
 
 @kernel
-def scan_simple_bounds(histogram, features, n_bins, total, unit, mass, value, low, high, where):
+def scan_simple_bounds(histogram, features, n_bins, total, unit, hessian, value, low, high, where):
     """Bound the most that a stump of each feature takes away: at least (and at which bin), and at most."""
     n_outputs = histogram.shape[2]
     left = np.empty(n_outputs, dtype=np.int64)
@@ -274,7 +276,7 @@ def scan_simple_bounds(histogram, features, n_bins, total, unit, mass, value, lo
             least, most = 0.0, 0.0
             for k in range(n_outputs):
                 left[k] += histogram[c, b, k]
-                one, other = simple_bounds(abs(total[k] - 2 * left[k]) * unit[k], mass[k], value[k])
+                one, other = simple_bounds(abs(total[k] - 2 * left[k]) * unit[k], hessian[k], value[k])
                 least += one
                 most += other
             if least > low[c]:
@@ -284,12 +286,12 @@ def scan_simple_bounds(histogram, features, n_bins, total, unit, mass, value, lo
 
 
 @kernel
-def series_bounds(edge, third, fifth, mass, fourth, sixth, value):
+def series_bounds(edge, third, fifth, hessian, fourth, sixth, value):
     """Return a step, and what it and the best step take away in an output, at least and at most; edge >= 0."""
-    low, high = simple_bounds(edge, mass, value)
+    low, high = simple_bounds(edge, hessian, value)
     if high == 0.0:
         return 0.0, 0.0, 0.0
-    r, t, q, p, s = edge / mass, third / mass, fourth / mass, fifth / mass, sixth / mass
+    r, t, q, p, s = edge / hessian, third / hessian, fourth / hessian, fifth / hessian, sixth / hessian
     a = min(r, 1.0)
     slope, curvature = 0.0, 0.0
     for step in range(SERIES_STEPS + 1):
@@ -305,18 +307,18 @@ def series_bounds(edge, third, fifth, mass, fourth, sixth, value):
     least_curvature = curvature - fifth_power / (1.0 - a / 6.0)
     steepest = abs(slope) + fifth_power * a / 6.0 / (1.0 - a / 7.0)
     if steepest < least_curvature:
-        high = min(high, mass * (fall + rest + least_curvature * psi(steepest / least_curvature)))
-    return a, max(low, mass * (fall - rest)), high
+        high = min(high, hessian * (fall + rest + least_curvature * psi(steepest / least_curvature)))
+    return a, max(low, hessian * (fall - rest)), high
 
 
 @kernel
-def scan_series(histogram, features, n_bins, total, unit, mass, even, value, ahead, low, high, detail):
-    """Bounds of all stumps, (f, MAX_BINS) each; 0 for those that by `simple_bounds` take away less than `ahead`.
+def scan_series(histogram, features, n_bins, total, unit, hessian, even, value, ahead, low, high, detail):
+    """Bound what each stump takes away, (f, MAX_BINS) each; 0 where `simple_bounds` say less than `ahead`.
 
-    Columns of the histogram are the D edges, then as many third and fifth derivatives; `even` (2, D) are Q and S. With
-    room in `detail` (f, MAX_BINS, 3, D) it gets step, least and most of each output.
+    Columns of the histogram are the D gradients, then as many third and fifth derivatives; `even` (2, D) are Q and S.
+    With room in `detail` (f, MAX_BINS, 3, D) it gets step, least and most of each output.
     """
-    n_outputs = mass.shape[0]
+    n_outputs = hessian.shape[0]
     left = np.empty(3 * n_outputs, dtype=np.int64)
     for c in range(features.shape[0]):
         for k in range(3 * n_outputs):
@@ -326,7 +328,7 @@ def scan_series(histogram, features, n_bins, total, unit, mass, even, value, ahe
             for k in range(3 * n_outputs):
                 left[k] += histogram[c, b, k]
             for k in range(n_outputs):
-                most += simple_bounds(abs(total[k] - 2 * left[k]) * unit[k], mass[k], value[k])[1]
+                most += simple_bounds(abs(total[k] - 2 * left[k]) * unit[k], hessian[k], value[k])[1]
             low[c, b] = 0.0
             high[c, b] = 0.0
             if most < ahead:
@@ -337,7 +339,7 @@ def scan_series(histogram, features, n_bins, total, unit, mass, even, value, ahe
                 third, fifth = (total[m] - 2 * left[m]) * unit[m], (total[o] - 2 * left[o]) * unit[o]
                 sign = -1.0 if edge < 0.0 else 1.0
                 step, least, largest = series_bounds(
-                    sign * edge, sign * third, sign * fifth, mass[k], even[0, k], even[1, k], value[k]
+                    sign * edge, sign * third, sign * fifth, hessian[k], even[0, k], even[1, k], value[k]
                 )
                 low[c, b] += least
                 high[c, b] += largest
@@ -349,7 +351,7 @@ def scan_series(histogram, features, n_bins, total, unit, mass, even, value, ahe
 
 @kernel
 def series_columns(
-    cost, beta, phi, index, weight, scores, edge, in_bag, edge_factor, factor, even_factor, start, stop, fixed
+    cost, beta, phi, index, weight, scores, gradient, in_bag, gradient_factor, factor, even_factor, start, stop, fixed
 ):
     """Compute fixed[i] = -l', l''' and l^(5) of the bag's rows start..stop, in fixed point; out of the bag 0.
 
@@ -371,7 +373,7 @@ def series_columns(
             pq = e / (1.0 + e) / (1.0 + e)
             m = w * (plus + minus) * pq
             odd = -m * skew if scores[i, k] > 0.0 else m * skew
-            first = np.rint(edge[i, k] * edge_factor[k])
+            first = np.rint(gradient[i, k] * gradient_factor[k])
             third, fifth = np.rint(odd * factor[k]), np.rint(odd * (1.0 - 12.0 * pq) * factor[k])
             fixed[i, k] = first
             fixed[i, n_outputs + k] = third
@@ -388,7 +390,7 @@ def series_columns(
 def stump_sums(
     cost, beta, phi, index, weight, scores, X_binned, in_bag, feature, bin_, output, step, factors, start, stop
 ):
-    """Value, slope and curvature in an output's step of V along stumps, (3, P), in fixed point, of the bag's rows."""
+    """Return value, slope and curvature in an output's step of V along stumps, (3, P), in fixed point, of the bag."""
     sums = np.zeros((3, feature.shape[0]), dtype=np.int64)
     side, h, plus, minus = np.empty((4, STUMP_ROWS))
     for c in range(feature.shape[0]):

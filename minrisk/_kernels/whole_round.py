@@ -50,12 +50,12 @@ class State(NamedTuple):
     """What follows the rounds: the rows' scores, gradients and leaves, and the columns' maxima and sums."""
 
     scores: np.ndarray
-    edge: np.ndarray
-    mass: np.ndarray
+    gradient: np.ndarray  # minus the loss's, as in `minrisk._kernels.losses`
+    hessian: np.ndarray  # its diagonal
     leaf: np.ndarray
-    top: np.ndarray  # (3, D): of |edge|, mass and value
+    top: np.ndarray  # (3, D): of |gradient|, Hessian and value
     value: np.ndarray
-    whole_mass: np.ndarray
+    whole_hessian: np.ndarray
 
 
 class Space(NamedTuple):
@@ -71,12 +71,12 @@ class Space(NamedTuple):
 
 @part
 def sketched_columns(given, state, rule, space, ridge, seed):
-    """Fill the columns with a sketch of this seed; what a unit of each is worth, and the ridge."""
+    """Fill the columns with a sketch of this seed; returns what a unit of each is worth, and the ridge."""
     parts, columns, sketch = given.parts, space.columns, space.sketch
-    directions, weight, shared = draw_directions(state.whole_mass, ridge, rule.sketch, seed)
+    directions, weight, shared = draw_directions(state.whole_hessian, ridge, rule.sketch, seed)
     top = np.zeros(rule.sketch + 1)
     for p in range(2):
-        some = project(state.edge, state.mass, directions, weight, parts[p, 0], parts[p, 1], sketch)
+        some = project(state.gradient, state.hessian, directions, weight, parts[p, 0], parts[p, 1], sketch)
         for c in range(rule.sketch + 1):
             top[c] = max(top[c], some[c])
     factor = top
@@ -87,23 +87,23 @@ def sketched_columns(given, state, rule, space, ridge, seed):
 
 @part
 def all_columns(given, state, space):
-    """Fill the columns with all edges, all masses and counts; what a unit of each is worth."""
+    """Fill the columns with all gradients, all Hessians and counts; returns what a unit of each is worth."""
     parts, columns, D, bits = given.parts, space.columns, state.scores.shape[1], given.sum_bits
-    edge_factor, mass_factor = fixed_factors(state.top[0], bits), fixed_factors(state.top[1], bits)
+    gradient_factor, hessian_factor = fixed_factors(state.top[0], bits), fixed_factors(state.top[1], bits)
     for p in range(2):
-        fix_columns(state.edge, given.in_bag, edge_factor, parts[p, 0], parts[p, 1], columns, 0)
-        fix_columns(state.mass, given.in_bag, mass_factor, parts[p, 0], parts[p, 1], columns, D)
+        fix_columns(state.gradient, given.in_bag, gradient_factor, parts[p, 0], parts[p, 1], columns, 0)
+        fix_columns(state.hessian, given.in_bag, hessian_factor, parts[p, 0], parts[p, 1], columns, D)
         columns[parts[p, 0] : parts[p, 1], 2 * D] = 1
     unit = np.ones(2 * D + 1)
     for k in range(D):
-        unit[k] = 1.0 / edge_factor[k] if edge_factor[k] > 0.0 else 0.0
-        unit[D + k] = 1.0 / mass_factor[k] if mass_factor[k] > 0.0 else 0.0
+        unit[k] = 1.0 / gradient_factor[k] if gradient_factor[k] > 0.0 else 0.0
+        unit[D + k] = 1.0 / hessian_factor[k] if hessian_factor[k] > 0.0 else 0.0
     return unit
 
 
 @part
 def grow_one(given, state, rule, space, ridge, seed):
-    """Grow a tree on the sketch of this seed, or on all edges and masses, as `rows.growth` grows it."""
+    """Grow a tree on the sketch of this seed, or on all gradients and Hessians, as `rows.growth` grows it."""
     parts, tree, order, leaf = given.parts, space.tree, space.order, state.leaf
     if rule.sketch > 0:
         factor, shared = sketched_columns(given, state, rule, space, ridge, seed)
@@ -126,29 +126,30 @@ def grow_one(given, state, rule, space, ridge, seed):
 
 @part
 def logistic_totals(given, state, log_scale):
-    """Fill gradients of GLL, their maxima, the value and the mass."""
+    """Fill gradients of GLL, their maxima, the value and the Hessian."""
     parts, bits, D = given.parts, given.sum_bits, state.scores.shape[1]
     cost, index, label, weight, in_bag = given.cost, given.row, given.label, given.weight, given.in_bag
-    scores, edge, mass, top = state.scores, state.edge, state.mass, state.top
+    scores, gradient, hessian, top = state.scores, state.gradient, state.hessian, state.top
     for kind in range(3):
         for k in range(D):
             top[kind, k] = 0.0
     for p in range(2):
-        tops = logistic_gradients(cost, index, label, weight, scores, log_scale, parts[p, 0], parts[p, 1], edge, mass)
+        start, stop = parts[p, 0], parts[p, 1]
+        tops = logistic_gradients(cost, index, label, weight, scores, log_scale, start, stop, gradient, hessian)
         for kind in range(3):
             for k in range(D):
                 top[kind, k] = max(top[kind, k], tops[kind, k])
-    factor, values, masses = fixed_factors(top[2], bits), np.zeros(D, dtype=np.int64), np.zeros(D, dtype=np.int64)
+    factor, values, hessians = fixed_factors(top[2], bits), np.zeros(D, dtype=np.int64), np.zeros(D, dtype=np.int64)
     for p in range(2):
         start, stop = parts[p, 0], parts[p, 1]
-        some = logistic_values(cost, index, label, weight, scores, log_scale, edge, in_bag, factor, start, stop)
-        more = column_sums(mass, in_bag, top[1], bits, start, stop)
+        some = logistic_values(cost, index, label, weight, scores, log_scale, gradient, in_bag, factor, start, stop)
+        more = column_sums(hessian, in_bag, top[1], bits, start, stop)
         for k in range(D):
             values[k] += some[k]
-            masses[k] += more[k]
-    value, whole_mass = unfixed(values, top[2], bits), unfixed(masses, top[1], bits)
+            hessians[k] += more[k]
+    value, whole_hessian = unfixed(values, top[2], bits), unfixed(hessians, top[1], bits)
     for k in range(D):
-        state.value[k], state.whole_mass[k] = value[k], whole_mass[k]
+        state.value[k], state.whole_hessian[k] = value[k], whole_hessian[k]
 
 
 @part
@@ -171,23 +172,23 @@ def logistic_round(given, state, rule, space, next_log_scale, seed):
             break
     n_leaves, n_nodes = sizes[0], sizes[1]
     start, end = tree.start[:n_leaves], tree.end[:n_leaves]
-    edge_sums, mass_sums = np.empty((n_leaves, D)), np.empty((n_leaves, D))
-    vectors, fall = edge_sums, 0.0
+    gradient_sums, hessian_sums = np.empty((n_leaves, D)), np.empty((n_leaves, D))
+    vectors, fall = gradient_sums, 0.0
     if n_leaves > 1:
         leaf_column_sums(
-            state.edge,
-            state.mass,
+            state.gradient,
+            state.hessian,
             state.top[0],
             state.top[1],
             given.sum_bits - (SUM_BITS - FLOAT_BITS),
             space.order,
             start,
             end,
-            edge_sums,
-            mass_sums,
+            gradient_sums,
+            hessian_sums,
         )
         vectors, fall = newton(
-            edge_sums, mass_sums, state.whole_mass, rule.newton_smoothing, 1.0 - 1.0 / D, rule.largest
+            gradient_sums, hessian_sums, state.whole_hessian, rule.newton_smoothing, 1.0 - 1.0 / D, rule.largest
         )
     after = total - fall
     if n_leaves <= 1 or not after < total * (1.0 - rule.stalled):
@@ -216,7 +217,7 @@ def logistic_round(given, state, rule, space, next_log_scale, seed):
 
 @kernel
 def logistic_rounds(given, state, rule, space, next_log_scale, seeds):
-    """`logistic_round` of each seed, until one of them makes nothing.
+    """Make `logistic_round` of each seed, until one of them makes nothing.
 
     Returns how many were made; the columns of their trees, one after another (feature, bin, left and vector, then
     threshold, response and gain); their depths; their vectors; where the nodes and the vectors of each begin; the value

@@ -5,8 +5,8 @@ R. E. Schapire and Y. Singer, "Improved boosting algorithms using confidence-rat
 ==============================  ============================  =========================================
 paper                           here                          where
 ==============================  ============================  =========================================
-D(i, l), Sec. 7                 ``mass`` over its sum         rows
-Y[l], the label or not          sign of ``edge``              rows
+D(i, l), Sec. 7                 ``hessian`` over its sum      rows
+Y[l], the label or not          sign of ``gradient``          rows
 W+, W- of a block, Eq. (8)      ``leaf_sums``                 `minrisk.rows.base`
 c = 1/2 ln(W+ / W-), Eq. (9)    ``LeafClosedForm``            `minrisk.steps.leaf_vectors`
 Z = 2 sum sqrt(W+ W-), (10)     gain ``EXACT``                `minrisk._kernels.grow`

@@ -8,8 +8,8 @@ Research 2000.
 paper                           here                          where
 ==============================  ============================  =========================================
 lambda: Y -> 2^Y', |Y'| = L     ``Decoder.words``             `minrisk.model.codes`
-D(i, y')                        ``mass`` over its sum         rows
-lambda(y)[y']                   sign of ``edge``              `minrisk.losses.codes`
+D(i, y')                        ``hessian`` over its sum      rows
+lambda(y)[y']                   sign of ``gradient``          `minrisk.losses.codes`
 f(x, y')                        scores that are boosted       rows
 AdaBoost.MH on (x, lambda(y))   this class's base             `minrisk.algorithms.adaboost_mh`
 variant 1: Hamming              ``decoding="hamming"``        `minrisk.model.codes`

@@ -7,17 +7,17 @@ arXiv 1110.3907.
 paper                           here                          where
 ==============================  ============================  =========================================
 logistic loss, p                ``GuessAverseLoss("gll")``    `minrisk.losses.guess_averse`
-gradient g, Hessian h           ``edge``, ``mass``,           rows, `minrisk._kernels.grow`
+gradient g, Hessian h           ``gradient``, ``hessian``,    rows, `minrisk._kernels.grow`
                                 ``product_sums``
 the pair of a node              ``PairGrowth``                `minrisk.rows.growth`
 node gain g^2 / h, split gain   gain ``NEWTON``               `minrisk._kernels.grow`
 node value (+t, -t)             ``PairedNewton``              `minrisk.learners.vector_tree`
 ==============================  ============================  =========================================
 
-The pair of a node is chosen in time by K, as in the authors' program: r with the largest edge, then s by the fall of
-the second order. To try all pairs would take K^2. Deviations: curvatures get a share of the mean of all rows, without
-which a node of few rows that are decided surely and wrongly gains any amount; no step is above 4 (there 5), and nodes
-of up to five rows may be split; costs may enter the loss.
+The pair of a node is chosen in time by K, as in the authors' program: r with the largest gradient, then s by the fall
+of the second order. To try all pairs would take K^2. Deviations: curvatures get a share of the mean of all rows,
+without which a node of few rows that are decided surely and wrongly gains any amount; no step is above 4 (there 5), and
+nodes of up to five rows may be split; costs may enter the loss.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class AOSOLogitBoostClassifier(CostScale, BaselineClassifier):
     .. math:: \frac1W \sum_n w_n \log\Big(1 + \sum_{k \ne y_n} c_{nk} \exp(H_{nk} - H_{n y_n})\Big),
 
     with c = 1 in the paper: minus the logarithm of the softmax at the true class.
-    With edges G and the Hessian h, summed over the rows of a node, the pair of the node and the step of a leaf are
+    With the negative gradient G and the Hessian h, summed over the rows of a node, the pair of the node and the step of
+    a leaf are
 
     .. math:: r = \arg\max_r G_r, \quad s = \arg\max_s \frac{(G_r - G_s)^2}{h_{rr} + h_{ss} - 2 h_{rs}}, \quad
        t = \frac{G_r - G_s}{h_{rr} + h_{ss} - 2 h_{rs}}.

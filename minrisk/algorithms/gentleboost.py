@@ -12,7 +12,7 @@ Statistics 2000, Algorithm 4, of two classes. Of more there are two:
 papers                          here                          where
 ==============================  ============================  =========================================
 J = sum_c E exp(-z^c H^c)       ``CoupledLoss``               `minrisk.losses.coupled`
-w^c = exp(-z^c H^c)             ``mass``                      rows
+w^c = exp(-z^c H^c)             ``hessian``                   rows
 weighted mean of z^c            ``LeafNewton``                `minrisk.steps.leaf_vectors`
 weighted squared error          gain ``NEWTON``               `minrisk._kernels.grow`
 exp(-f_y), sum f = 0            ``OwnScoreLoss``              `minrisk.losses.codes`

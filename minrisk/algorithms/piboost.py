@@ -9,7 +9,7 @@ paper                               here                             where
 G, S, s = |S|                       ``separators``                   here
 y^S, Eq. (3)                        ``words`` / s                    `minrisk.model.codes`
 L, Eq. (6), (7)                     ``SeparatorLoss``                `minrisk.losses.codes`
-w^S, steps 1, 2e, 2f                ``edge``, of chain S             `minrisk.rows.directed`
+w^S, steps 1, 2e, 2f                ``row_weights``, of chain S      `minrisk.rows.directed`
 T_m^S, step 2a                      ``Separators``                   `minrisk.learners.directed`
 eps_1, eps_2, step 2b               ``side_errors``                  `minrisk.rows.base`
 R, Eq. (8), step 2c                 ``separator_roots``              `minrisk.steps.separators`

@@ -8,7 +8,7 @@ paper                       here                         where
 ==========================  ===========================  ======================================
 L, Eq. (2), (4)             ``CoupledLoss``              `minrisk.losses.coupled`
 w+, w-, S.6                 ``coupled_gradients``        `minrisk._kernels.losses`
-s+ + s-, s- - s+            ``mass``, ``edges()``        `minrisk.rows.base`
+s+ + s-, s- - s+            ``hessian``, ``edges()``     `minrisk.rows.base`
 a*, S.6                     ``ClosedFormStep``           `minrisk.steps.closed_form`
 argmin over f, a; Sec. 3    ``best_stump``               `minrisk._kernels.split`
 ... of the logistic loss    ``exact_stump``              `minrisk.learners.greedy_tree`

@@ -19,8 +19,8 @@ Sec. 5.2, steps 4 to 6          ``opposites``                     `minrisk.rows.
 loss below 1/N, Sec. 7.1        ``target_loss="1/n"``             here
 ==============================  ================================  ===================================
 
-With general costs the loss is that of `REBELClassifier`, which for 0/1 costs is the paper's, and u_n is edge /
-sqrt(mass), which is the paper's, too (w and y in one: edge = -w y).
+With general costs the loss is that of `REBELClassifier`, which for 0/1 costs is the paper's, and u_n is gradient /
+sqrt(hessian), which is the paper's, too (w and y in one: gradient = -w y).
 
 Deviations: a* is smoothed (the paper divides by zero on separable data); a constant a_0 is fitted by default;
 `offset="tight"` by default; f_ij is divided by its supremum over x, 0.2015 / |d|^2, which a* makes up for; real

@@ -8,7 +8,7 @@ boosting", CVPR 2011.
 paper                               here                                 where
 ==================================  ===================================  ==================================
 rho_ir, Eq. (2); losses (4), (7)    ``PairwiseLoss``                     `minrisk.losses.pairwise`
-u_ir, Eq. (11), (12)                ``edge``, ``odds``                   `minrisk._kernels.pairwise`
+u_ir, Eq. (11), (12)                ``gradient``, ``odds``               `minrisk._kernels.pairwise`
 h*, Eq. (10); step 2 of Alg. 1      ``MostViolatedTrees``                `minrisk.learners.most_violated`
 w_t, Eq. (13), (14)                 ``PairwiseStep``                     `minrisk.steps.penalised`
 0.01 on the selected class          ``SelectedStep``                     `minrisk.steps.penalised`

@@ -395,10 +395,12 @@ def _problem(
     directions: FloatArray | None = None,
 ) -> StepProblem:
     """Return the problem of a step of this round; smoothing is relative to what can still be lost."""
-    mass = rows.weigh(in_bag, recipe.solver.columns)
+    hessian = rows.weigh(in_bag, recipe.solver.columns)
     value = totals.value
     excess = value if floors is None else np.maximum(value - floors * np.exp(-totals.log_scale), 0.0)
     if in_bag is not None:
         value = rows.values(recipe.loss)
         excess = excess * np.divide(value, totals.value, out=np.zeros_like(value), where=totals.value > 0)
-    return StepProblem(rows, recipe.loss, mass, _total(value), recipe.smoothing * excess, totals.log_scale, directions)
+    return StepProblem(
+        rows, recipe.loss, hessian, _total(value), recipe.smoothing * excess, totals.log_scale, directions
+    )

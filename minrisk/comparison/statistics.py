@@ -157,7 +157,7 @@ def checked_values(values: Any) -> FloatArray:
 
 
 def contest_ranks(values: Any) -> FloatArray:
-    """Ranks of the methods within each contest, (B, k): 1 for the least value, the mean rank where values tie.
+    """Rank the methods within each contest, (B, k): 1 for the least value, the mean rank where values tie.
 
     Examples
     --------

@@ -55,7 +55,7 @@ class Binner:
         rows: IntArray | None = None,
         workers: Workers | None = None,
     ) -> Binned | SparseBins:
-        """Bins of X (n, d), or of some of its rows, as (d, n) uint8 with contiguous features; sparse as X is."""
+        """Bin X (n, d), or some of its rows, as (d, n) uint8 with contiguous features; sparse as X is."""
         if isinstance(X, SparseRows):
             return binned(X, self.thresholds, rows)
         shape = X.shape[1], len(X) if rows is None else len(rows)
@@ -93,7 +93,7 @@ def fit_binner(
     weight: FloatArray | None = None,
     workers: Workers | None = None,
 ) -> Binner:
-    """Thresholds from training data.
+    """Make thresholds of training data.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def fit_binner(
 
 
 def rows_that_tell(n_rows: int, rows: IntArray | None, weight: FloatArray | None) -> IntArray | None:
-    """Of these rows those that thresholds are found from: of some weight and, where they are many, evenly spaced ones.
+    """Choose the rows that thresholds are found from: of some weight and, where they are many, evenly spaced ones.
 
     None: all of `n_rows`.
     """
@@ -153,7 +153,7 @@ def _of_columns(
     max_bins: int,
     workers: Workers | None,
 ) -> list[FloatArray]:
-    """Thresholds of each column from these rows, of these weights."""
+    """Make thresholds of each column from these rows, of these weights."""
 
     def columns(group: tuple[int, int]) -> list[FloatArray]:
         return [_thresholds(values, weight, strategy, max_bins) for values in _columns(X, rows, *group)]
@@ -163,19 +163,19 @@ def _of_columns(
 
 
 def _whole(weight: FloatArray) -> FloatArray:
-    """Weights as whole numbers of a power of two: their sums are exact, so that no order of the rows decides a tie."""
+    """Return weights as whole numbers of a power of two, whose sums are exact: no order of the rows decides a tie."""
     bits = EXACT_BITS - 1 - len(weight).bit_length()
     return np.asarray(np.rint(np.ldexp(weight, bits - int(np.frexp(weight.max())[1]))))
 
 
 def _groups(n_samples: int, n_features: int) -> list[tuple[int, int]]:
-    """Ranges of features whose values fit in COLUMN_BYTES."""
+    """Divide features into ranges whose values fit in COLUMN_BYTES."""
     width = max(1, min(64, COLUMN_BYTES // (8 * max(1, n_samples))))
     return [(j, min(j + width, n_features)) for j in range(0, n_features, width)]
 
 
 def _columns(X: npt.NDArray[np.generic], rows: IntArray | None, first: int, last: int) -> FloatArray:
-    """Columns first..last of X (or of some of its rows) as contiguous float64 rows."""
+    """Return columns first..last of X (or of some of its rows) as contiguous float64 rows."""
     part = X[:, first:last] if rows is None else X[rows, first:last]
     out = empty(part.T.shape, np.float64)
     out[:] = part.T
@@ -183,7 +183,7 @@ def _columns(X: npt.NDArray[np.generic], rows: IntArray | None, first: int, last
 
 
 def _thresholds(values: FloatArray, weight: FloatArray | None, strategy: str, max_bins: int) -> FloatArray:
-    """Ascending thresholds of one feature."""
+    """Make the ascending thresholds of one feature."""
     if weight is None:
         ordered = np.sort(values)  # NaN last
     else:
@@ -203,14 +203,14 @@ def _thresholds(values: FloatArray, weight: FloatArray | None, strategy: str, ma
 
 
 def _even_thresholds(low: float, high: float, room: int) -> FloatArray:
-    """At most `room` thresholds evenly over a range, its end points left out."""
+    """Spread at most `room` thresholds evenly over a range, its end points left out."""
     wide = 1.0 if high / 2.0 - low / 2.0 < HALF_RANGE else 2.0
     found = wide * np.linspace(low / wide, high / wide, room + 2)[1:-1] if low < high else np.empty(0)
     return np.unique(found[(found >= low) & (found < high)])
 
 
 def _quantile_thresholds(ordered: FloatArray, weight: FloatArray | None, room: int) -> FloatArray:
-    """At most `room` midpoints between neighbouring distinct values of sorted data."""
+    """Choose at most `room` midpoints between neighbouring distinct values of sorted data."""
     starts = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1  # first row of every distinct value but the lowest
     if len(starts) > room:
         below = starts if weight is None else np.cumsum(weight)[starts - 1]  # (weight of) the rows below a boundary
@@ -219,7 +219,7 @@ def _quantile_thresholds(ordered: FloatArray, weight: FloatArray | None, room: i
 
 
 def _evenly(below: np.ndarray, total: float, room: int) -> IntArray:
-    """The boundaries nearest to each of `room` even divisions of the rows."""
+    """Find the boundaries nearest to each of `room` even divisions of the rows."""
     targets = np.arange(1, room + 1) * (total / (room + 1))
     after = np.minimum(np.searchsorted(below, targets), len(below) - 1)
     before = np.maximum(after - 1, 0)
@@ -228,7 +228,7 @@ def _evenly(below: np.ndarray, total: float, room: int) -> IntArray:
 
 
 def _midpoints(low: FloatArray, high: FloatArray) -> FloatArray:
-    """Thresholds that part neighbouring values."""
+    """Return thresholds that part neighbouring values."""
     with np.errstate(over="ignore"):
         middle = low + (high - low) / 2
     middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)  # of values on either side of a range that wide
@@ -238,7 +238,7 @@ def _midpoints(low: FloatArray, high: FloatArray) -> FloatArray:
 def _stored_thresholds(
     X: SparseRows, weight: FloatArray | None, strategy: str, max_bins: int
 ) -> tuple[FloatArray, ...]:
-    """`_thresholds` of each sparse feature, from its stored values and how many rows are 0; weights are whole."""
+    """Make `_thresholds` of each sparse feature, of its stored values and how many rows are 0; weights are whole."""
     runs, missing = runs_of(X, weight)
     first = np.searchsorted(runs.feature, np.arange(X.shape[1] + 1))
     inner = runs.feature[1:] == runs.feature[:-1] if len(runs.feature) else np.zeros(0, dtype=np.bool_)
@@ -302,13 +302,13 @@ class SparseBins:
             yield self.some(np.array([j]))[0]
 
     def __getitem__(self, part: tuple[slice, slice]) -> SparseBins:
-        """All features of consecutive rows."""
+        """Return all features of consecutive rows."""
         features, rows = part
         assert features == slice(None)
         return self.take(len(self), np.arange(self.shape[1])[rows])
 
     def copy(self) -> SparseBins:
-        """In memory of its own."""
+        """Copy them into memory of their own."""
         return SparseBins(self.shape[1], *(part.copy() for part in self.stored))
 
     @property
@@ -317,18 +317,18 @@ class SparseBins:
         return np.repeat(np.arange(len(self)), np.diff(self.stored.offsets))
 
     def some(self, features: IntArray) -> Binned:
-        """Bins of few features, (f, n)."""
+        """Return bins of few features, (f, n)."""
         out = np.empty((len(features), self.shape[1]), dtype=BIN)
         fill_columns(self.stored, read_only(np.asarray(features, dtype=np.int64)), out)
         return out
 
     def of_trees(self, feature: np.ndarray) -> tuple[Binned, np.ndarray]:
-        """Bins of the features that nodes split, and the nodes' features as numbers of these."""
+        """Return bins of the features that nodes split, and the nodes' features as numbers of these."""
         used, number = np.unique(feature, return_inverse=True)
         return read_only(self.some(used)), number.astype(feature.dtype)
 
     def take(self, n_features: int, rows: IntArray) -> SparseBins:
-        """The first features of some rows, each once, in this order."""
+        """Take the first features of some rows, each once, in this order."""
         default, offsets, of_entry, bins = self.stored
         last = offsets[n_features]
         place = np.full(self.shape[1], -1, dtype=np.int32)
@@ -340,7 +340,7 @@ class SparseBins:
         return SparseBins(len(rows), default[:n_features], offsets.astype(np.int64), new[kept], bins[:last][kept])
 
     def beside(self, columns: Binned) -> SparseBins:
-        """With dense features (f, n) behind these."""
+        """Return them with dense features (f, n) behind."""
         default, offsets, rows, bins = ([part] for part in self.stored)
         for column in columns:
             most = np.bincount(column).argmax()
@@ -361,7 +361,7 @@ class _Runs(NamedTuple):
 
 
 def binned(X: SparseRows, thresholds: tuple[FloatArray, ...], rows: IntArray | None) -> SparseBins:
-    """Bins of X, or of some of its rows."""
+    """Bin X, or some of its rows."""
     columns = (X if rows is None else X[rows]).by_column
     offsets, values = columns.indptr.astype(np.int64), columns.data.astype(np.float64)
     first = np.concatenate([[0], np.cumsum([len(t) for t in thresholds])]).astype(np.int64)
@@ -375,7 +375,7 @@ def binned(X: SparseRows, thresholds: tuple[FloatArray, ...], rows: IntArray | N
 
 
 def runs_of(X: SparseRows, weight: FloatArray | None) -> tuple[_Runs, np.ndarray]:
-    """The different values of each feature, zeros among them, and which features have missing ones, (d,)."""
+    """Return the different values of each feature, zeros among them, and which features lack values, (d,)."""
     columns, (n, d) = X.by_column, X.shape
     value = columns.data.astype(np.float64)
     feature = np.repeat(np.arange(d), np.diff(columns.indptr))
@@ -393,5 +393,5 @@ def runs_of(X: SparseRows, weight: FloatArray | None) -> tuple[_Runs, np.ndarray
     new = np.ones(len(value), dtype=np.bool_)
     new[1:] = (value[1:] != value[:-1]) | (feature[1:] != feature[:-1])
     first = np.flatnonzero(new)
-    mass = np.add.reduceat(own, first) if len(first) else own
-    return _Runs(feature[first], value[first], mass), has_missing
+    totals = np.add.reduceat(own, first) if len(first) else own
+    return _Runs(feature[first], value[first], totals), has_missing

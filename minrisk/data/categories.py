@@ -89,7 +89,7 @@ class Category:
     table: FloatArray = field(default_factory=lambda: np.empty((1, 0)))  # (V + 1, m) numbers added; last: missing
 
     def codes(self, column: Column) -> tuple[FloatArray, Unseen | None]:
-        """Codes of a column of a table, (n,), NaN for what is missing or unknown; and what is unknown.
+        """Return codes of a column of a table, (n,), NaN for what is missing or unknown; and what is unknown.
 
         Raises
         ------
@@ -115,11 +115,11 @@ class Category:
         return {value: k for k, value in enumerate(self.values)}
 
     def place_of(self, cell: Any) -> float:
-        """The code of a cell; raises where its value is not known."""
+        """Return the code of a cell; raises where its value is not known."""
         return np.nan if is_missing(cell) else self._places[cell]
 
     def of_rows(self, codes: FloatArray, weight: FloatArray) -> tuple[Category, FloatArray]:
-        """With the values that rows of some weight hold, and the codes of all rows; as it is where it is ordered."""
+        """Return it with the values that rows of some weight hold, and the codes of all rows; as it is if ordered."""
         if self.ordered:
             return self, codes
         used = np.unique(codes[(weight > 0) & ~np.isnan(codes)]).astype(np.int64)
@@ -128,7 +128,7 @@ class Category:
         return replace(self, values=tuple(self.values[k] for k in used)), code[self.rows(codes)]
 
     def rows(self, codes: FloatArray) -> IntArray:
-        """Rows of the table."""
+        """Return rows of the table."""
         return rows_of_table(codes, len(self.values))
 
 
@@ -142,7 +142,7 @@ class Categories:
 
     @classmethod
     def of(cls, X: Any, named: Any = FROM_DTYPE) -> Self:
-        """Of a table, values sorted unless ordered; of an array those that are named.
+        """Make them of a table, values sorted unless ordered, or of an array's columns that are named.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class Categories:
         return cls(tuple(found), 0, tuple(day_columns))
 
     def can_go_on_with(self, others: Categories) -> bool:
-        """Whether rounds on these can be followed by rounds on others: of the same columns, without new values."""
+        """Say whether rounds on these can be followed by rounds on others: of the same columns, without new values."""
         kinds, others_kinds = ([(c.position, c.ordered) for c in all_.columns] for all_ in (self, others))
         return (
             kinds == others_kinds
@@ -193,7 +193,7 @@ class Categories:
         )
 
     def same_tables(self, others: Categories) -> bool:
-        """Whether values and what they add are the same."""
+        """Say whether values and what they add are the same."""
         return len(self.columns) == len(others.columns) and all(
             mine.values == theirs.values and np.array_equal(mine.table, theirs.table)
             for mine, theirs in zip(self.columns, others.columns, strict=True)
@@ -206,7 +206,7 @@ class Categories:
         return np.concatenate([np.arange(self.n_features), *added]).astype(np.int64)
 
     def coded(self, X: Any) -> tuple[Any, list[Unseen]]:
-        """Numbers of a table, (n, d), with codes for categories, and what is unknown.
+        """Return the numbers of a table, (n, d), with codes for categories, and what is unknown.
 
         X itself if it holds NumPy's numbers only, or is an array without categories.
 
@@ -236,7 +236,7 @@ class Categories:
         return numbers, [unknown for unknown in unseen if unknown is not None]
 
     def _coded_array(self, X: Any) -> tuple[Any, list[Unseen]]:
-        """The same for an array some of whose columns are named as categories."""
+        """Do the same for an array some of whose columns are named as categories."""
         if not self.columns:
             return X, []
         X = _as_array(X)
@@ -251,7 +251,7 @@ class Categories:
         return numbers, [unknown for unknown in unseen if unknown is not None]
 
     def few_coded(self, rows: Sequence[Sequence[Any]]) -> FloatArray | None:
-        """`coded` of few rows of Python's cells, without looking at types of columns; None where that is needed."""
+        """Code few rows of Python's cells without looking at types of columns; None where that is needed."""
         numbers = np.empty((len(rows), self.n_features))
         roles: list[Callable[[Any], float]] = [_as_number] * self.n_features
         for position, role in self.day_columns:
@@ -266,7 +266,7 @@ class Categories:
         return None if (np.abs(numbers) >= EXACT_BELOW).any() else numbers
 
     def numbers(self, X: np.ndarray) -> np.ndarray:
-        """Rows of codes, and what the tables add; (n, d + added)."""
+        """Return rows of codes, and what the tables add; (n, d + added)."""
         if not self.columns:
             return X
         return CodedRows(X, [AddedColumns(column.position, column.table) for column in self.columns]).dense()
@@ -280,7 +280,7 @@ class Categories:
         group: IntArray | None = None,
         first: IntArray | None = None,
     ) -> tuple[Categories, np.ndarray | CodedRows]:
-        """With tables from training rows of codes (n, d), and the numbers of these rows; `names` are the columns'.
+        """Learn tables from training rows of codes (n, d); also their numbers. `names` are the columns'.
 
         Where there are two groups or more, rows of one are told the same. A copy is told what the `first` (n,) of its
         row is told, which has the weight of all. X is changed, for the memory; many rows are made when they are read.
@@ -310,7 +310,7 @@ class Categories:
         return Categories(tuple(columns), X.shape[1], self.day_columns), numbers if many else numbers.dense()
 
     def _of_rows(self, X: np.ndarray, weight: FloatArray) -> list[Category]:
-        """With the values that rows of some weight hold, whose codes X then has."""
+        """Return it with the values that rows of some weight hold, whose codes X then has."""
         found = []
         for listed in self.columns:
             column, X[:, listed.position] = listed.of_rows(X[:, listed.position], weight)
@@ -338,7 +338,7 @@ def _check_values(values: list[Any], column: Column) -> None:
 
 
 def _as_array(X: Any) -> np.ndarray:
-    """An array of two dimensions, of numbers or of objects: numbers in a list of rows stay numbers beside texts.
+    """Make an array of two dimensions, of numbers or of objects: numbers in lists stay numbers beside texts.
 
     Raises
     ------
@@ -356,7 +356,7 @@ def _as_array(X: Any) -> np.ndarray:
 
 
 def _places(named: Any, names: Sequence[Any] | None, n_features: int) -> frozenset[int]:
-    """Positions of the columns that `categorical_features` names.
+    """Find the columns that `categorical_features` names.
 
     Raises
     ------
@@ -396,7 +396,7 @@ def _places(named: Any, names: Sequence[Any] | None, n_features: int) -> frozens
 
 
 def _as_number(cell: Any) -> float:
-    """A cell of a column of numbers; raises where it is none."""
+    """Return a cell of a column of numbers; raises where it is none."""
     if type(cell) is float:  # NaN among them
         return cell
     if isinstance(cell, str):
@@ -405,7 +405,7 @@ def _as_number(cell: Any) -> float:
 
 
 def _as_days(role: str, cell: Any) -> float:
-    """A cell of a column of dates, or other day_columns; raises where it is none."""
+    """Return a cell of a column of dates, or other day_columns; raises where it is none."""
     if is_missing(cell):
         return np.nan
     if role_of(cell) != role:
@@ -414,12 +414,12 @@ def _as_days(role: str, cell: Any) -> float:
 
 
 def _place(value: Any) -> tuple[int, Any]:
-    """Where a value stands among others: numbers by size, then texts by the alphabet."""
+    """Say where a value stands among others: numbers by size, then texts by the alphabet."""
     return (1, str(value)) if isinstance(value, str) else (0, value)
 
 
 def _recoded(given: CodedCells, values: tuple[Any, ...]) -> FloatArray:
-    """The place of each cell's value among these; NaN for what is not among them."""
+    """Find the place of each cell's value among these; NaN for what is not among them."""
     place = {value: k for k, value in enumerate(values)}
     code = np.array([*(place.get(value, np.nan) for value in given.values), np.nan], dtype=np.float64)
     return np.asarray(code[given.codes])
@@ -430,7 +430,7 @@ class _Turns(NamedTuple):
 
     rows: IntArray  # (m,) of some weight, in this order
     group: IntArray  # (m,) which of them belong together, one after another
-    mass: FloatArray  # (m,)
+    weight: FloatArray  # (m,)
 
     @classmethod
     def of(
@@ -469,7 +469,7 @@ class _Turns(NamedTuple):
 def _arranged(
     columns: Sequence[Category], X: np.ndarray, label: IntArray, weight: FloatArray, names: Sequence[Any] | None
 ) -> tuple[list[Category], Keys]:
-    """Columns whose unordered values stand as training rows say; X then has their codes. And keys of rows, (n,).
+    """Put unordered values in the order that training rows say; X then has their codes. Also keys of rows, (n,).
 
     Keys tell categories by how often they occur.
 
@@ -486,7 +486,7 @@ def _arranged(
     free = {c.position: c for c in columns if not (c.ordered or _are_truths(c.values))}
     if not free:
         return list(columns), _keys_by_name(lambda j: X[:, j], X.shape[1], names)
-    there, mass, keys = weight > 0, dict[int, FloatArray](), list[Keys]()
+    there, totals, keys = weight > 0, dict[int, FloatArray](), list[Keys]()
     # of many values, rows of all classes count alike: that of a value's few rows would tell their class
     alike = _as_rows(label[there], weight[there])
     counted = {j: weight[there] if len(column.values) <= FEW_VALUES else alike for j, column in free.items()}
@@ -494,12 +494,12 @@ def _arranged(
     for count in (dict.fromkeys(free, weight[there]), counted):
         for j, column in free.items():
             rows = column.rows(X[:, j])[there]
-            mass[j] = np.asarray(np.bincount(rows, count[j], len(column.values) + 1), dtype=np.float64)
+            totals[j] = np.asarray(np.bincount(rows, count[j], len(column.values) + 1), dtype=np.float64)
 
         def nameless(j: int) -> FloatArray:
-            """A column whose categories are how often they occur, which says what they are without a name."""
+            """Return a column whose categories are how often they occur, which says what they are without a name."""
             cells: FloatArray = X[:, j]
-            return _alike(mass[j])[free[j].rows(cells)] if j in free else cells
+            return _alike(totals[j])[free[j].rows(cells)] if j in free else cells
 
         keys.append(_keys_by_name(nameless, X.shape[1], names))
     by_weight, key = keys
@@ -509,7 +509,7 @@ def _arranged(
         if j in free:
             rows, n_values = column.rows(X[:, j]), len(column.values)
             content = _content(rows[there], key[there], counted[j], n_values)[:n_values]
-            order = np.lexsort((content, _alike(mass[j][:n_values])))
+            order = np.lexsort((content, _alike(totals[j][:n_values])))
             X[:, j] = np.append(np.argsort(order), np.nan)[rows]
             column = replace(column, values=tuple(column.values[v] for v in order))
         arranged.append(column)
@@ -517,7 +517,7 @@ def _arranged(
 
 
 def _keys_by_name(cells: Callable[[int], FloatArray], n_features: int, names: Sequence[Any] | None) -> Keys:
-    """Keys of rows whose columns these are, in whatever order the columns stand; the same in every fit."""
+    """Return keys of rows whose columns these are, in whatever order the columns stand; the same in every fit."""
     by_name = sorted(range(n_features), key=lambda j: j if names is None else str(names[j]))
     return row_keys(map(cells, by_name), odd_numbers(np.random.default_rng(0), n_features))
 
@@ -534,35 +534,35 @@ def _are_truths(values: tuple[Any, ...]) -> bool:
 
 
 def _content(part: IntArray, key: Keys, weight: FloatArray, n_parts: int = 0) -> Keys:
-    """A random number for each part of the rows (at least `n_parts`) that depends on its distinct rows and their mass.
+    """Return a random number for each part of the rows (at least `n_parts`), by its distinct rows and their weights.
 
     Whether a row stands there twice or has twice the weight is the same.
     """
     order = np.lexsort((key, part))
     start = np.flatnonzero(first_of_equals(part[order], key[order]))
-    mass = np.add.reduceat(weight[order], start) if len(start) else weight[:0]
+    totals = np.add.reduceat(weight[order], start) if len(start) else weight[:0]
     found = np.zeros(max(n_parts, int(part.max(initial=-1)) + 1), dtype=np.uint64)
-    np.add.at(found, part[order[start]], numbered_keys(key[order[start]] + _alike(mass).view(np.uint64), 0))
+    np.add.at(found, part[order[start]], numbered_keys(key[order[start]] + _alike(totals).view(np.uint64), 0))
     return found
 
 
-def _alike(masses: FloatArray) -> FloatArray:
-    """The sizes of masses, of which those are the same that differ by less than a hundredth, or nearly so.
+def _alike(weights: FloatArray) -> FloatArray:
+    """Return the sizes of weights, the same for those that differ by less than a hundredth, or nearly so.
 
     So neither the order of a sum nor a millionth more of a weight decides. Logarithms of ratios are never at the edge.
     """
-    share = masses / max(float(masses.max(initial=0.0)), 1e-300)
+    share = weights / max(float(weights.max(initial=0.0)), 1e-300)
     return np.asarray(np.rint(1e2 * np.log(np.maximum(share, 1e-300))) + 0.0)
 
 
 def _shares(rows: IntArray, n_rows: int, label: IntArray, turns: _Turns) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Shares of the classes in each row of a table, (n_rows, m), and those that each training row is told, (n, m).
+    """Return shares of the classes in each row of a table, (n_rows, m), and what each training row is told, (n, m).
 
-    And the rows that are told nothing of their value.
+    Also the rows that are told nothing of their value.
     """
     K, value, own_label = int(label.max()) + 1, rows[turns.rows], label[turns.rows]
     total = np.zeros((n_rows, K))
-    np.add.at(total, (value, own_label), turns.mass)
+    np.add.at(total, (value, own_label), turns.weight)
     overall = total.sum(axis=0) / max(float(total.sum()), 1e-300)
     table = (total + PRIOR * overall) / (total.sum(axis=1, keepdims=True) + PRIOR)
     if K <= MOST_SHARES:
@@ -573,7 +573,7 @@ def _shares(rows: IntArray, n_rows: int, label: IntArray, turns: _Turns) -> tupl
     table = _in_steps(table @ axes)
     order = np.argsort(value, kind="stable")
     value, group = value[order], turns.group[order]
-    told = np.column_stack([turns.mass[:, None] * axes[own_label], turns.mass])[order]
+    told = np.column_stack([turns.weight[:, None] * axes[own_label], turns.weight])[order]
     unit = np.ldexp(1.0, int(np.frexp(np.abs(told).sum())[1]) + 1 - EXACT_BITS)
     sums = np.cumsum(np.rint(told / unit), axis=0) - np.rint(told / unit)  # exact: the same whatever stands before
     starts = first_of_equals(value)
@@ -582,7 +582,7 @@ def _shares(rows: IntArray, n_rows: int, label: IntArray, turns: _Turns) -> tupl
     before = unit * (sums[turn] - sums[begin])
     own = table[rows]
     own[turns.rows[order]] = _in_steps((before[:, :-1] + PRIOR * (overall @ axes)) / (before[:, -1:] + PRIOR))
-    return table, own, turns.rows[order[before[:, -1] <= SAYS_NOTHING * turns.mass[order]]]
+    return table, own, turns.rows[order[before[:, -1] <= SAYS_NOTHING * turns.weight[order]]]
 
 
 def _in_steps(shares: FloatArray) -> FloatArray:

@@ -31,7 +31,7 @@ class Units(NamedTuple):
 
     @classmethod
     def of(cls, X: np.ndarray, scaling: str, weight: FloatArray | None = None) -> Units:
-        """Units of training data: as it is ("none"), mean and deviation, or median and interquartile range.
+        """Make units of training data: as it is ("none"), mean and deviation, or median and interquartile range.
 
         Rows count by their weights, those of weight 0 not at all. A feature without spread keeps its scale. Missing
         values count as the mean (median, if robust).
@@ -52,7 +52,7 @@ class Units(NamedTuple):
     def finished(
         cls, top: FloatArray, middle: FloatArray, spread: FloatArray, there: np.ndarray, scaling: str
     ) -> Units:
-        """From the middle and spread of each feature over its largest value; `there`: whether any value is known."""
+        """Make them of middle and spread of each feature over its largest value; `there`: whether any is known."""
         fill = np.where(there, middle * top, 0.0)
         if scaling != "none":
             scale = np.where(there & (spread > CONSTANT_DEVIATION), spread * top, 1.0)
@@ -63,7 +63,7 @@ class Units(NamedTuple):
         return cls(np.zeros(len(top)), np.full(len(top), one), fill)
 
     def apply(self, X: np.ndarray) -> FloatArray:
-        """Points z (n, d)."""
+        """Return points z (n, d)."""
         z: FloatArray = np.asarray(X, dtype=np.float64)
         missing = np.isnan(z)
         if missing.any():
@@ -90,7 +90,7 @@ class Points:
 
     @classmethod
     def of(cls, X: np.ndarray, units: Units) -> Points:
-        """Points of raw rows (n, d)."""
+        """Make points of raw rows (n, d)."""
         small = X.dtype == np.uint8 and units.trivial
         Z = X if small else units.apply(X)
         whole = Z.shape[1] < INT32_FEATURES and (small or is_whole(Z))
@@ -103,11 +103,11 @@ class Points:
         return cls(read_only(transposed), read_only(squares))
 
     def kind(self, anchors: FloatArray) -> type[np.generic]:
-        """Dtype of the distances to the anchors: int32 where everything is whole."""
+        """Return the dtype of the distances to the anchors: int32 where everything is whole."""
         return np.int32 if self.X.dtype == np.uint8 and is_whole(anchors) else np.float64
 
     def distances(self, anchors: FloatArray, start: int, stop: int, out: np.ndarray) -> None:
-        """out[:, start:stop] = squared distances of points start..stop to the anchors (C, d); `out` is of `kind`."""
+        """Fill out[:, start:stop] with squared distances of points start..stop to the anchors (C, d), of `kind`."""
         if out.dtype == np.int32:
             whole_distances(self.X, self.squares, read_only(anchors.astype(np.uint8)), start, stop, out)
         elif self.X.dtype == np.uint8:
@@ -116,18 +116,18 @@ class Points:
             real_distances(self.X, read_only(anchors), start, stop, out)
 
     def at(self, rows: IntArray) -> FloatArray:
-        """Points as anchors (C, d)."""
+        """Return points as anchors (C, d)."""
         return np.ascontiguousarray(self.X[:, rows].T, dtype=np.float64)
 
     def along(self, zero: FloatArray) -> FloatArray:
-        """Where points are along a fixed direction, from the point `zero` on, (n,)."""
+        """Say where points are along a fixed direction, from the point `zero` on, (n,)."""
         found = np.zeros(self.X.shape[1])
         for j, feature in enumerate(self.X):
             found += np.cos(j) * (feature - zero[j] if zero[j] else feature)
         return found
 
     def coincident(self) -> tuple[IntArray, int]:
-        """Number of each point's location, (n,), and how many there are."""
+        """Return the number of each point's location, (n,), and how many there are."""
         Z = np.ascontiguousarray(self.X.T) + self.X.dtype.type(0)  # no negative zeros
         view = Z.view(np.dtype((np.void, Z.dtype.itemsize * Z.shape[1]))).ravel()
         _, location = np.unique(view, return_inverse=True)
@@ -135,7 +135,7 @@ class Points:
         return location, int(location.max()) + 1 if len(location) else 0
 
     def reduced(self, n_components: int) -> FloatArray:
-        """The first principal components, (n, n_components); all features where they are no more."""
+        """Return the first principal components, (n, n_components); all features where they are no more."""
         from sklearn.decomposition import PCA
 
         d, n = self.X.shape
@@ -148,7 +148,7 @@ class Points:
 
 
 def _middle_and_spread(z: FloatArray, weight: FloatArray, robust: bool) -> tuple[float, float]:
-    """Weighted mean and deviation, or median and interquartile range as of a normal, of values within -1 and 1."""
+    """Return weighted mean and deviation, or median and quartile range as of a normal, of values within -1 and 1."""
     if not robust:
         middle = float(np.average(z, weights=weight))
         return middle, float(np.sqrt(np.average((z - middle) ** 2, weights=weight)))
@@ -159,7 +159,7 @@ def _middle_and_spread(z: FloatArray, weight: FloatArray, robust: bool) -> tuple
 
 
 def is_whole(Z: np.ndarray) -> bool:
-    """Whether all values are whole numbers in 0..255."""
+    """Say whether all values are whole numbers in 0..255."""
     return bool(np.all((Z >= 0) & (Z <= 255) & (Z == np.rint(Z))))
 
 
@@ -186,7 +186,7 @@ class SparsePoints:
 
     @classmethod
     def of(cls, X: SparseRows, units: Units) -> SparsePoints:
-        """Points of raw rows."""
+        """Make points of raw rows."""
         matrix = X.matrix
         features = matrix.indices.astype(np.int32)
         own = Units(*(part[features] for part in units))
@@ -198,11 +198,11 @@ class SparsePoints:
         return len(self.offsets) - 1
 
     def kind(self, anchors: FloatArray) -> type[np.generic]:
-        """Dtype of the distances to any anchors: float64, which holds sums of whole numbers exactly."""
+        """Return the dtype of the distances to any anchors: float64, which holds sums of whole numbers exactly."""
         return np.float64
 
     def distances(self, anchors: FloatArray, start: int, stop: int, out: np.ndarray) -> None:
-        """out[:, start:stop] = squared distances of points start..stop to the anchors (C, d)."""
+        """Fill out[:, start:stop] with squared distances of points start..stop to the anchors (C, d)."""
         number, features = np.nonzero(anchors != self.zero)
         offsets = np.searchsorted(number, np.arange(len(anchors) + 1)).astype(np.int64)
         stored_distances(
@@ -219,7 +219,7 @@ class SparsePoints:
         )
 
     def at(self, rows: IntArray) -> FloatArray:
-        """Points as anchors (C, d)."""
+        """Return points as anchors (C, d)."""
         found = np.tile(self.zero, (len(rows), 1))
         for anchor, row in zip(found, rows.tolist(), strict=True):
             own = slice(*self.offsets[row : row + 2])
@@ -227,14 +227,14 @@ class SparsePoints:
         return found
 
     def along(self, zero: FloatArray) -> FloatArray:
-        """What `Points.along` gives, (n,)."""
+        """Return what `Points.along` gives, (n,)."""
         cosines = np.array([np.cos(j) for j in range(len(self.zero))])  # as one by one, which may round otherwise
         terms = cosines[self.features] * (self.values - self.zero[self.features])
         row = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         return np.asarray(np.bincount(row, weights=terms, minlength=len(self)), dtype=np.float64)
 
     def coincident(self) -> tuple[IntArray, int]:
-        """What `Points.coincident` gives, but for the numbers that locations have."""
+        """Return what `Points.coincident` gives, but for the numbers that locations have."""
         apart = self.values != self.zero[self.features]
         values, known = self.values + 0.0, dict[tuple[bytes, bytes], int]()  # no negative zeros
         location = np.empty(len(self), dtype=np.int64)
@@ -245,7 +245,7 @@ class SparsePoints:
         return location, len(known)
 
     def reduced(self, n_components: int) -> FloatArray:
-        """The first principal components, (n, n_components), by Lanczos steps on what is stored."""
+        """Return the first principal components, (n, n_components), by Lanczos steps on what is stored."""
         from scipy.sparse import csr_matrix
         from sklearn.decomposition import PCA
 
@@ -260,12 +260,12 @@ class SparsePoints:
 
 
 def points_of(X: np.ndarray | SparseRows, units: Units) -> Points | SparsePoints:
-    """Rows as points, sparse as they are."""
+    """Return rows as points, sparse as they are."""
     return SparsePoints.of(X, units) if isinstance(X, SparseRows) else Points.of(X, units)
 
 
 def stored_units(X: SparseRows, scaling: str, weight: FloatArray) -> Units:
-    """What `Units.of` gives, but for the last bits of means and deviations: their sums run over stored values."""
+    """Make what `Units.of` gives, but for the last bits of means and deviations: their sums run over stored values."""
     columns, d = X.by_column, X.shape[1]
     value, feature = columns.data.astype(np.float64), np.repeat(np.arange(d), np.diff(columns.indptr))
     own = weight[columns.indices]
@@ -295,17 +295,17 @@ def stored_units(X: SparseRows, scaling: str, weight: FloatArray) -> Units:
 def _quartiles(
     feature: IntArray, z: FloatArray, weight: FloatArray, zeros: FloatArray, there: np.ndarray
 ) -> tuple[FloatArray, FloatArray]:
-    """Weighted median and interquartile range, as of a normal, of each feature: `zeros` is the weight of its zeros."""
+    """Return weighted median and quartile range, as of a normal, of each feature; `zeros` is the zeros' weight."""
     order = np.lexsort((z, feature))
     feature, z, weight = feature[order], z[order], weight[order]
     bounds = np.searchsorted(feature, np.arange(len(zeros) + 1)).tolist()
     middle, spread = np.zeros(len(zeros)), np.zeros(len(zeros))
     for j in np.flatnonzero(there).tolist():
-        own, mass = z[bounds[j] : bounds[j + 1]], weight[bounds[j] : bounds[j + 1]]
+        own, weights = z[bounds[j] : bounds[j + 1]], weight[bounds[j] : bounds[j + 1]]
         if zeros[j] > 0.0:
             at = int(np.searchsorted(own, 0.0))
-            own, mass = np.insert(own, at, 0.0), np.insert(mass, at, zeros[j])
-        below = np.cumsum(mass)
+            own, weights = np.insert(own, at, 0.0), np.insert(weights, at, zeros[j])
+        below = np.cumsum(weights)
         low, middle[j], high = own[np.searchsorted(below, np.array([0.25, 0.5, 0.75]) * below[-1])]
         spread[j] = (high - low) / NORMAL_IQR
     return middle, spread

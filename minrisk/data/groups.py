@@ -15,7 +15,7 @@ NEARLY = 1e-4  # sizes of groups that differ by a smaller share are equal, and t
 
 
 def group_codes(groups: Any) -> IntArray | None:
-    """The group of each row, numbered from 0 in the order of their names; None where there are none.
+    """Return the group of each row, numbered from 0 in the order of their names; None where there are none.
 
     Parameters
     ----------
@@ -53,9 +53,9 @@ def placed_groups(
     keys: Keys,
     largest_first: bool = True,
     most: int = PLACED_GROUPS,
-    mass: FloatArray | None = None,
+    weight: FloatArray | None = None,
 ) -> IntArray:
-    """The part that each group is put into, (G,).
+    """Choose the part that each group is put into, (G,).
 
     One group after another goes where the sum of squares
 
@@ -77,7 +77,7 @@ def placed_groups(
         is its share in the rows of the class of which it has the largest one.
     most : int
         Groups that are placed; the part of each further one is drawn by its key.
-    mass : ndarray of shape (n,), optional
+    weight : ndarray of shape (n,), optional
         What each row counts as. Sizes and sums that nearly tie are equal, so that a millionth of it decides nothing.
 
     Examples
@@ -89,8 +89,8 @@ def placed_groups(
     n_classes, n_groups = int(codes.max()) + 1, len(keys)
     pairs, place = np.unique(group * n_classes + codes, return_inverse=True)
     owner, label = np.divmod(pairs, n_classes)
-    own = np.bincount(place, mass) / np.bincount(codes, mass)[label]
-    of_rows = np.bincount(group, mass, n_groups) / (len(group) if mass is None else np.sum(mass))
+    own = np.bincount(place, weight) / np.bincount(codes, weight)[label]
+    of_rows = np.bincount(group, weight, n_groups) / (len(group) if weight is None else np.sum(weight))
     size = of_rows.copy()
     np.maximum.at(size, owner, own)
     order = np.lexsort((keys, -np.rint(np.log(size) / NEARLY))) if largest_first else np.argsort(keys, kind="stable")

@@ -150,10 +150,10 @@ def folds_of(
     together: Any = None if group is None else np.unique(group[rows], return_inverse=True)[1]
     first: Any = slice(None)
     if together is not None and together.max() + 1 < n:  # a group's fold is that of one of its rows
-        mass, of_class = masses(codes, differ_by[0]), class_keys(keys, codes, seed)
-        first = drawn_rows(together, of_class, mass)
-        if mass.sum() - mass[first].sum() > FEW_MORE * mass.sum():
-            return spread_folds(grouped_folds(together, codes, n_folds, of_class, mass, first), codes)
+        weight, of_class = fold_weights(codes, differ_by[0]), class_keys(keys, codes, seed)
+        first = drawn_rows(together, of_class, weight)
+        if weight.sum() - weight[first].sum() > FEW_MORE * weight.sum():
+            return spread_folds(grouped_folds(together, codes, n_folds, of_class, weight, first), codes)
     else:
         together = slice(None)
     if many:
@@ -163,7 +163,7 @@ def folds_of(
     return spread_folds(folds[together], codes)
 
 
-def masses(codes: Codes, weight: FloatArray) -> FloatArray:
+def fold_weights(codes: Codes, weight: FloatArray) -> FloatArray:
     """Count rows where folds are to be as large, (n,): as 1, or less if they weigh less than others of the class.
 
     The others' weight is (sum w^1/2 / sum w^1/4)^4: a mean in which neither one heavy row says much, nor one of nearly
@@ -176,12 +176,12 @@ def masses(codes: Codes, weight: FloatArray) -> FloatArray:
 
 
 def grouped_folds(
-    group: IntArray, codes: Codes, n_folds: int, keys: Keys, mass: FloatArray, first: IntArray
+    group: IntArray, codes: Codes, n_folds: int, keys: Keys, weight: FloatArray, first: IntArray
 ) -> IntArray:
     """Return the fold of each row (n,), whole groups in each and classes as even as these allow; fewer of few groups.
 
     Groups of the same size come in the order of random numbers. That of a group is the key of its `first` row, drawn by
-    mass and by the keys (n,) alone: neither the order of rows nor the groups' names make a difference, and a row more
+    weight and by the keys (n,) alone: neither the order of rows nor the groups' names make a difference, and a row more
     seldom does.
 
     Raises
@@ -200,12 +200,12 @@ def grouped_folds(
         np.add.at(total, group, numbered_keys(keys, 0))
         drawn[several] = numbered_keys(drawn[several] + total[several], 0)
     n_folds = min(n_folds, n_groups, max(1, len(group) // 2))
-    return placed_groups(group, codes, np.full(n_folds, 1.0 / n_folds), drawn, mass=mass)[group]
+    return placed_groups(group, codes, np.full(n_folds, 1.0 / n_folds), drawn, weight=weight)[group]
 
 
-def drawn_rows(group: IntArray, keys: Keys, mass: FloatArray) -> IntArray:
-    """Draw a row of each group, (groups,), by its mass and by the keys (n,) alone: one of no mass is never drawn."""
-    order = np.lexsort((keys, waiting_times(keys, mass), group))
+def drawn_rows(group: IntArray, keys: Keys, weight: FloatArray) -> IntArray:
+    """Draw a row of each group, (groups,), by its weight and by the keys (n,) alone: never one of no weight."""
+    order = np.lexsort((keys, waiting_times(keys, weight), group))
     found: IntArray = order[first_of_equals(group[order])]
     return found
 
@@ -307,7 +307,7 @@ def fold_numbers(keys: Keys, codes: Codes, n_folds: int, seed: int, differ_by: S
     that a millionth more changes nothing.
     """
     n_folds = min(n_folds, max(1, len(codes) // 2))  # a fold has two rows at least
-    mass, keys = masses(codes, differ_by[0]), class_keys(keys, codes, seed)
+    weight, keys = fold_weights(codes, differ_by[0]), class_keys(keys, codes, seed)
     order = np.lexsort((*(-column for column in reversed(differ_by)), keys))
     first = first_of_equals(keys[order])
     before = np.arange(len(order)) - np.flatnonzero(first)[np.cumsum(first) - 1]
@@ -315,8 +315,8 @@ def fold_numbers(keys: Keys, codes: Codes, n_folds: int, seed: int, differ_by: S
     again = order[~first]
     keys[again] = numbered_keys(keys[again] + before[~first].astype(np.uint64), seed)
     order = np.lexsort((keys, codes))
-    own, label = mass[order], codes[order]
-    end, of_class = np.cumsum(own), np.bincount(codes, mass)
+    own, label = weight[order], codes[order]
+    end, of_class = np.cumsum(own), np.bincount(codes, weight)
     share = (end - 0.5 * own - (np.cumsum(of_class) - of_class)[label]) / of_class[label]
     folds = np.empty(len(order), dtype=np.int64)
     folds[order] = np.floor(n_folds * share + label + TURN) % n_folds  # a class begins where the one before ends

@@ -47,7 +47,7 @@ class BinColumns(NamedTuple):
     feature: int
     tree: Tree
     values: FloatArray  # (leaves, m): of each column in each leaf, 0 in the mean of the rows
-    mass: FloatArray  # (leaves,): share of the rows in each
+    share: FloatArray  # (leaves,): of the rows in each
     leaf: IntArray  # (n,): of the rows that the columns were learnt from
 
     def of_rows(self) -> FloatArray:
@@ -133,38 +133,38 @@ def bin_columns_of(
     missing = len(thresholds) > 0 and thresholds[0] == -np.inf
     ends = leaf_ends(len(thresholds) + 1, bool(missing), most)
     leaf = np.searchsorted(ends, bins)
-    mass = np.bincount(leaf, weight, len(ends) + 1).astype(np.float64)
+    share = np.bincount(leaf, weight, len(ends) + 1).astype(np.float64)
     if is_code:
-        found = [np.eye(len(mass))]
+        found = [np.eye(len(share))]
     else:
-        found = [np.eye(len(mass))[:, :1]] if missing else []
-        found += _of_numbers(leaf, x, weight, thresholds[ends], mass, int(missing))
-    columns = [column for column in found if len(mass) > 1]
+        found = [np.eye(len(share))[:, :1]] if missing else []
+        found += _of_numbers(leaf, x, weight, thresholds[ends], share, int(missing))
+    columns = [column for column in found if len(share) > 1]
     if not columns:
         return None
     values = np.concatenate(columns, axis=1)
-    values -= mass @ values
-    return BinColumns(feature, balanced_tree(feature, ends, thresholds, False), values, mass, leaf)
+    values -= share @ values
+    return BinColumns(feature, balanced_tree(feature, ends, thresholds, False), values, share, leaf)
 
 
 def _of_numbers(
-    leaf: IntArray, x: FloatArray, weight: FloatArray, edges: FloatArray, mass: FloatArray, missing: int
+    leaf: IntArray, x: FloatArray, weight: FloatArray, thresholds: FloatArray, share: FloatArray, missing: int
 ) -> list[FloatArray]:
     """Return rank and value of each leaf, of deviation 1; 0 where missing. Of two leaves these are the same."""
-    edges, present = edges[missing:], mass[missing:]
+    thresholds, present = thresholds[missing:], share[missing:]
     columns = [np.cumsum(present) - present / 2.0] if np.any(present > 0) else []
-    if columns and len(edges) > 1:
-        top, own = float(np.abs(edges).max()), leaf >= missing
+    if columns and len(thresholds) > 1:
+        top, own = float(np.abs(thresholds).max()), leaf >= missing
         with np.errstate(over="ignore"):
-            x, edges, at = x[own] / top, edges / top, leaf[own] - missing
-        low = np.append(2.0 * edges[0] - edges[1], edges)
-        high = np.append(edges, 2.0 * edges[-1] - edges[-2])
+            x, thresholds, at = x[own] / top, thresholds / top, leaf[own] - missing
+        low = np.append(2.0 * thresholds[0] - thresholds[1], thresholds)
+        high = np.append(thresholds, 2.0 * thresholds[-1] - thresholds[-2])
         total = np.bincount(at, weight[own] * np.clip(x, low[at], high[at]), len(present))
         columns.append(np.divide(total, present, out=(low + high) / 2.0, where=present > 0))
     found = []
     for column in columns:
         column = column - present @ column / present.sum()
-        deviation = float(np.sqrt(present @ column**2 / mass.sum()))
+        deviation = float(np.sqrt(present @ column**2 / share.sum()))
         if deviation > NO_DEVIATION * np.abs(column).max():
             found.append(np.concatenate([np.zeros(missing), column / deviation])[:, None])
     return found
@@ -189,7 +189,7 @@ def weighed_trees(
         Thresholds of each feature, for trees that know of missing values where training has seen none.
     """
     vectors = [one.values @ own for one, own in zip(columns, coefficients, strict=True)]
-    moved = np.array([one.mass @ np.sum(own**2, axis=1) for one, own in zip(columns, vectors, strict=True)])
+    moved = np.array([one.share @ np.sum(own**2, axis=1) for one, own in zip(columns, vectors, strict=True)])
     share = gain * moved / (moved.sum() or 1.0)
     trees, found = [], []
     for j in np.argsort(-moved, kind="stable").tolist():

@@ -204,11 +204,11 @@ def new_vectors(
         leaves, part = step
         of_round = np.empty((runs, leaves.shape[1], K))
         for run in range(runs):
-            edge = leaves.T @ (seen[run, :, None] * (hit - p[run]))
-            mass = seen[run, :, None] * p[run] * (1.0 - p[run])
-            room = leaves.T @ mass + smoothing * mass.sum(axis=0)
+            gradient = leaves.T @ (seen[run, :, None] * (hit - p[run]))
+            hessian = seen[run, :, None] * p[run] * (1.0 - p[run])
+            room = leaves.T @ hessian + smoothing * hessian.sum(axis=0)
             # K softmax scores have one too many: (K - 1) / K of a step of each on its own, as in LogitBoost.
-            newton = np.divide(edge, room, out=np.zeros_like(edge), where=room > 0.0) * (1.0 - 1.0 / K)
+            newton = np.divide(gradient, room, out=np.zeros_like(gradient), where=room > 0.0) * (1.0 - 1.0 / K)
             of_round[run] = rate * part[:, None] * np.clip(newton, -LARGEST_NEWTON, LARGEST_NEWTON)
             scores[run] += leaves @ of_round[run]
         vectors.append(of_round)

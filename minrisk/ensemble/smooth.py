@@ -89,8 +89,8 @@ def fit_basis(X: np.ndarray, weight: FloatArray, seed: int, n_given: int | None 
     d, rows = X.shape[1] if n_given is None else n_given, np.lexsort(X.T)  # columns that are made may differ
     own = content_keys(X, rows, d, odd_numbers(np.random.default_rng([seed, 2]), d))
     keys, first, place = np.unique(own, return_index=True, return_inverse=True)
-    mass = np.bincount(place, weight[rows])
-    times = waiting_times(numbered_keys(keys, seed), np.minimum(1.0, mass * (mass.sum() / np.sum(mass**2))))
+    weights = np.bincount(place, weight[rows])
+    times = waiting_times(numbered_keys(keys, seed), np.minimum(1.0, weights * (weights.sum() / np.sum(weights**2))))
     different = standardised(X, rows[first[np.lexsort((keys, times))[:LANDMARKS]]], center, scale)
     squares = np.sum(different**2, axis=1)
     apart = np.maximum(squares[:, None] + squares - 2.0 * different @ different.T, 0.0)
@@ -117,9 +117,9 @@ class SmoothMember(Member):
         left_out = slice(0) if fold is None else slice(*few.bounds[fold : fold + 2].tolist())
         self._left_out, trained = basis.coordinates[left_out], np.ones(len(few.label), dtype=np.bool_)
         trained[left_out] = False
-        self._rows, self._label, self._mass = basis.coordinates[trained], few.label[trained], few.weight[trained]
+        self._rows, self._label, self._row_weight = basis.coordinates[trained], few.label[trained], few.weight[trained]
         n_classes = folded.cost_facts.n_decisions
-        self.start = log_frequencies(np.bincount(self._label, self._mass, n_classes).astype(np.float64))
+        self.start = log_frequencies(np.bincount(self._label, self._row_weight, n_classes).astype(np.float64))
         self._weights = np.zeros((len(basis.squares), len(self.start)))
         n, K = len(self._rows), len(self.start)
         self._space = np.empty((n, K)), np.empty((n, K)), np.empty_like(self._weights)
@@ -128,12 +128,12 @@ class SmoothMember(Member):
     def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints and keep the out-of-fold rows' scores there."""
         begun, bound = time.perf_counter(), 0.5 * self.basis.squares[:, None]
-        most, bend = defaults.PENALTY * float(self._mass.sum()), defaults.BEND
+        most, bend = defaults.PENALTY * float(self._row_weight.sum()), defaults.BEND
         self.reached, (scores, left, step) = max(0, self.reached), self._space
         for checkpoint in rounds:
             while self.reached < checkpoint:
                 np.dot(self._rows, self._weights, out=scores)
-                residuals(scores, self.start, self._label, self._mass, left)
+                residuals(scores, self.start, self._label, self._row_weight, left)
                 np.dot(self._rows.T, left, out=step)
                 step /= bound + most / (1.0 + self.reached / bend) ** 2
                 self._weights += step

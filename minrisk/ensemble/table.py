@@ -350,10 +350,10 @@ class Moments:
         classes, y = np.unique(y, return_inverse=True)
         members = np.zeros((len(classes), len(y)))
         members[y, np.arange(len(y))] = w
-        mass = members.sum(axis=1)
-        means = members @ Z / mass[:, None]
+        of_class = members.sum(axis=1)
+        means = members @ Z / of_class[:, None]
         inside = shrunk_covariance(Z - means[y], w)
-        share = mass / mass.sum()
+        share = of_class / of_class.sum()
         shifted = means - share @ means
         room = min(DISCRIMINANT, Z.shape[1])  # as many columns as features, at most
         n_fisher = min(len(classes) - 1, FISHER, room)

@@ -278,9 +278,9 @@ class Inputs:
         cost = self._of_rows(cost, y)
         learning = self._categories if goes_on else found
         codes = X.copy() if goes_on and learning.columns else X  # which are changed
-        mass, first = self._category_rows(X, y, sample_weight, cost) if learning.columns else (weight, None)
+        row_weight, first = self._category_rows(X, y, sample_weight, cost) if learning.columns else (weight, None)
         described = self._described_columns(table, X, y, weight > 0, learning)
-        learnt, numbers = learning.learn(codes, y, mass, self._column_names, self._group, first)
+        learnt, numbers = learning.learn(codes, y, row_weight, self._column_names, self._group, first)
         tell_rounded(rounded_columns(table, X))
         self._tell_columns(described, learnt)
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands

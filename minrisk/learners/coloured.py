@@ -35,8 +35,8 @@ STARTS = 10  # halves of more decisions that are improved
 class ColouredTrees(RegressionTrees):
     """Trees grown to tell classes of colour +1 from those of colour -1, each row weighing the pairs that it parts.
 
-    Along half the colours mu the edge of a row is mu_y D, D the sum of its terms of the other colour: sign and weight
-    of a binary example, to which a tree is fitted by least squares (which is Gini's impurity of two classes).
+    Along half the colours mu the gradient of a row is mu_y D, D the sum of its terms of the other colour: sign and
+    weight of a binary example, to which a tree is fitted by least squares (which is Gini's impurity of two classes).
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ class ColourStep(StepSolver):
 
 @dataclass(frozen=True)
 class SharedPatterns(SignTrees):
-    """argmax over f in {-1, +1} and colours mu of sum_i f_i <mu, edge_i>, which is sum_k |E_k| at mu_k = sign E_k.
+    """argmax over f in {-1, +1} and colours mu of sum_i f_i <mu, gradient_i>, which is sum_k |E_k| at mu_k = sign E_k.
 
-    E_k = sum_i f_i edge_ik. Stumps are found with their colours by exact search; a tree is deepened layer by layer
+    E_k = sum_i f_i gradient_ik. Stumps are found with their colours by exact search; a tree is deepened layer by layer
     while the sum rises, for the colours so far, which then are taken again.
     """
 
@@ -111,7 +111,7 @@ class SharedPatterns(SignTrees):
     def fit(self, round_: Round) -> FittedLearners | None:
         """Find the learner, its colours, and the step along half of them."""
         rows, problem = cast(PairRows, round_.rows), round_.problem  # as required
-        split = rows.best_stump(ABSOLUTE_EDGE_GAIN, problem.mass, round_.features)
+        split = rows.best_stump(ABSOLUTE_EDGE_GAIN, problem.hessian, round_.features)
         if split is None:
             return None
         tree = stump_at(rows, split.feature, split.bin, 1, split.drop)
@@ -144,9 +144,9 @@ class PartitionStep(StepSolver):
         assert problem.directions is not None
         above, pairs = problem.directions[0] > 0.0, rows.pair_sums()
         right, wrong = float(pairs[above][:, ~above].sum()), float(pairs[~above][:, above].sum())
-        edge, mass = np.array([right - wrong]), np.array([right + wrong])
-        g = minimiser(edge, mass * (1.0 + 2.0 * self.smoothing))
-        return Step(g[:, None] * problem.directions, problem.value - (right + wrong - value_after(edge, mass, g)))
+        edge, hessian = np.array([right - wrong]), np.array([right + wrong])
+        g = minimiser(edge, hessian * (1.0 + 2.0 * self.smoothing))
+        return Step(g[:, None] * problem.directions, problem.value - (right + wrong - value_after(edge, hessian, g)))
 
 
 def preferred(edges: FloatArray) -> FloatArray:

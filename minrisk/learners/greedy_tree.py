@@ -31,12 +31,12 @@ LARGEST_CHANGE = 1.0  # of an entry in a Newton step: the curvature may grow by 
 MOST_LOOKS = 10_000  # a guard: a few are enough
 
 
-def exact_stump(rows: Rows, loss: SeriesRowLoss, mass: FloatArray, features: IntArray) -> Split | None:
+def exact_stump(rows: Rows, loss: SeriesRowLoss, hessian: FloatArray, features: IntArray) -> Split | None:
     """Return the stump over `features` whose best vector lowers the loss most; None where none does.
 
     No entry of a vector exceeds 18. Stumps that are equally good to rounding: the lowest feature, then the lowest bin.
     """
-    found = rows.stump_bounds(loss, mass, features)
+    found = rows.stump_bounds(loss, hessian, features)
     if found is None:
         return None
     feature, bin_, step, low, high = found
@@ -213,9 +213,9 @@ class GreedyTrees(SignTrees):
         gain = problem.loss.gain if round_.solver.gain is None else round_.solver.gain
         # The quadratic approximation may rank stumps wrongly; the exact search looks at the loss itself.
         if self.exact and has_series(loss) and round_.solver.gain is None:
-            split = exact_stump(rows, loss, problem.mass, round_.features)
+            split = exact_stump(rows, loss, problem.hessian, round_.features)
         else:
-            split = rows.best_stump(gain, problem.mass, round_.features)
+            split = rows.best_stump(gain, problem.hessian, round_.features)
         if split is None:
             return None
         tree = stump_at(rows, split.feature, split.bin, 1, split.drop)

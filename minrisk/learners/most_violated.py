@@ -33,7 +33,7 @@ class Violation(NamedTuple):
 
 @dataclass(frozen=True)
 class MostViolatedTrees(SignTrees):
-    """argmax over f and r of sum_i f_i edge_ir, Eq. (10): stumps by exact search, all classes from one histogram.
+    """argmax over f and r of sum_i f_i gradient_ir, Eq. (10): stumps by exact search, all classes from one histogram.
 
     A tree is deepened for the class of its stump, layer by layer, while the sum rises.
     """
@@ -64,7 +64,7 @@ class MostViolatedTrees(SignTrees):
     def search(self, round_: Round) -> Violation | None:
         """Find the learner of the largest edge, which the rows answer as; None where nothing can be split."""
         rows = cast(PairRows, round_.rows)  # as required
-        split = rows.best_stump(LARGEST_EDGE_GAIN, round_.problem.mass, round_.features)
+        split = rows.best_stump(LARGEST_EDGE_GAIN, round_.problem.hessian, round_.features)
         if split is None:
             return None
         tree = stump_at(rows, split.feature, split.bin, 1, split.drop)
@@ -153,7 +153,7 @@ class DualTrees(MostViolatedTrees):
 # -- norms -------------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class LargestNormStumps:
-    """argmax over f of |sum_i f_i edge_i|, all stumps from one histogram; by the dual norm of the penalty's.
+    """argmax over f of |sum_i f_i gradient_i|, all stumps from one histogram; by the dual norm of the penalty's.
 
     None where that is no more than nu W and the vectors of all others stay where they are.
 

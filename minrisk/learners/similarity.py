@@ -53,7 +53,7 @@ class Similarities:
     def fit(self, round_: Round) -> FittedLearners | None:
         """Take steps 0 to 6 of Sec. 5.2."""
         rows, problem = cast(SimilarRows, round_.rows), round_.problem  # as required
-        rows.start_search(problem.mass, problem.loss.gain)
+        rows.start_search(problem.hessian, problem.loss.gain)
         rows.answer((), 1.0, self.real)
         best = _Best((), 1.0, rows.drop())  # step 0: f = 1
         rows.binarise(_leading(rows.moments()))  # step 1

@@ -17,7 +17,7 @@ from minrisk._kernels.scores import tree_columns
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils import cached_property
 from minrisk.learners.base import FittedLearners, Round
-from minrisk.losses.base import EXPONENTIAL, LEAVES, SOFTMAX_EDGES
+from minrisk.losses.base import EXPONENTIAL, LEAVES, SOFTMAX_GRADIENT
 from minrisk.model.trees import Tree
 from minrisk.rows.base import GrownTree, GrowthRule, Target
 from minrisk.steps.base import Step, StepProblem, StepSolver
@@ -44,7 +44,7 @@ class VectorTrees:
     max_features : float, optional
         Share of the round's features that a node looks at, drawn again for every node.
     sketch : int, optional
-        Splits are chosen on this many random combinations of the decisions' edges, which makes the search's cost
+        Splits are chosen on this many random combinations of the decisions' gradients, which makes the search's cost
         independent of D; None chooses them by all decisions at once. Leaf vectors are exact either way.
     search_rows : int, optional
         With more than four times as many rows, a sketch's splits are searched on so many at least, drawn for each tree
@@ -61,12 +61,12 @@ class VectorTrees:
 
     Notes
     -----
-    With edges E and masses M of a node, summed over its rows, a sketch of q takes the gain
+    With the gradient E and the Hessian M of a node, summed over its rows, a sketch of q takes the gain
     1/q sum_c (sum_k r_ck E_k / sqrt(M_k(all)))^2 / (sum_k M_k / M_k(all) + ridge), signs r_c drawn uniformly, but not
     all alike: the drop of a Newton step that all decisions share, in expectation over r. Without a sketch the gain is
     the drop of 2 sum_k sqrt(S+_k S-_k), exact for the exponential, or the rise of sum_k E_k^2 / M_k; there a node's
-    masses include the ridge, half of it in either of S+ and S-. A threshold is midway between the two occupied bins of
-    the node that it parts.
+    Hessian includes the ridge, half of it in either of S+ and S-. A threshold is midway between the two occupied bins
+    of the node that it parts.
     """
 
     max_leaf_nodes: int
@@ -135,7 +135,7 @@ class VectorTrees:
         if self.sketch is None:
             of_loss = EXACT if EXPONENTIAL in problem.loss.traits else NEWTON
             return Target(of_loss if self.gain is None else self.gain, ridge)
-        directions, weight, shared = draw_directions(problem.mass, ridge, self.sketch, seed)
+        directions, weight, shared = draw_directions(problem.hessian, ridge, self.sketch, seed)
         return Target(SKETCH, shared, directions, weight)
 
     def finished(self, grown: GrownTree, fall: float) -> Tree:
@@ -154,7 +154,7 @@ class PairedTrees:
     max_leaf_nodes: int  # largest numbers of leaves and of splits on a way
     max_depth: int  # largest numbers of leaves and of splits on a way
     thresholds: Sequence[FloatArray]  # of the binner
-    smoothing: float  # curvature of phantom rows in every node, as a share of the mean mass of a class
+    smoothing: float  # curvature of phantom rows in every node, as a share of the mean Hessian of a class
     requires = frozenset[str]()
     traits = frozenset({LEAVES})
 
@@ -166,7 +166,7 @@ class PairedTrees:
         """Grow the tree, then take the steps along the pairs of its leaves; see `LearnerFamily.fit`."""
         rows, problem = round_.rows, round_.problem
         rule = GrowthRule(self.max_leaf_nodes, self.max_depth, 1, len(round_.features))
-        grown = rows.grow_pairs(rule, self.smoothing * float(problem.mass.mean()), round_.features)
+        grown = rows.grow_pairs(rule, self.smoothing * float(problem.hessian.mean()), round_.features)
         if len(grown.leaf_node) == 1:
             return None
         step = round_.solver.solve(problem)
@@ -178,14 +178,14 @@ class PairedNewton(StepSolver):
     """t (e_r - e_s) in a leaf of the pair (r, s), t = E / (M + ridge) with its sums along e_r - e_s, cut at +-4."""
 
     smoothing: float  # as of `PairedTrees`
-    requires = frozenset({SOFTMAX_EDGES, LEAVES})
+    requires = frozenset({SOFTMAX_GRADIENT, LEAVES})
 
     def solve(self, problem: StepProblem) -> Step:
         """Take one step in every leaf, from the sums that growing has left."""
-        pairs, edge, mass = problem.rows.paired_leaves()
-        room = mass + self.smoothing * problem.mass.mean()
-        t = np.divide(edge, room, out=np.zeros_like(edge), where=room > 0.0)
+        pairs, gradient, hessian = problem.rows.paired_leaves()
+        room = hessian + self.smoothing * problem.hessian.mean()
+        t = np.divide(gradient, room, out=np.zeros_like(gradient), where=room > 0.0)
         t = np.clip(t, -LARGEST_NEWTON, LARGEST_NEWTON)
-        vectors, leaves = np.zeros((len(t), len(problem.mass))), np.arange(len(t))
+        vectors, leaves = np.zeros((len(t), len(problem.hessian))), np.arange(len(t))
         vectors[leaves, pairs[:, 0]], vectors[leaves, pairs[:, 1]] = t, -t
-        return Step(vectors, problem.value - float((edge * t - 0.5 * mass * t * t).sum()))
+        return Step(vectors, problem.value - float((gradient * t - 0.5 * hessian * t * t).sum()))

@@ -16,7 +16,7 @@ from minrisk.rows.row_losses import EXPONENTIAL as EXPONENTIAL
 from minrisk.rows.row_losses import JOINT as JOINT
 from minrisk.rows.row_losses import SEPARABLE as SEPARABLE
 from minrisk.rows.row_losses import SERIES as SERIES
-from minrisk.rows.row_losses import SOFTMAX_EDGES as SOFTMAX_EDGES
+from minrisk.rows.row_losses import SOFTMAX_GRADIENT as SOFTMAX_GRADIENT
 from minrisk.rows.row_losses import ChainRowLoss, Gradients, JointRowLoss, LossBeforeRounds
 
 SIGNS = "signs"  # a learner that answers -1 or +1
@@ -35,16 +35,19 @@ def no_lines() -> FloatArray:
 class Surrogate(Gradients, Protocol):
     """The interface of cost-sensitive surrogates.
 
-    Conventions: `scores` (n, D) float64; the row kernels work on rows start..stop and write edge = -dL/dscores and
-    mass (n, D), both without the factor 1/(2 W) of the mean and times exp(-log_scale). A loss may be asked for the rest
-    before it knows any costs; what it keeps of each line of a cost table, rows have it find where their costs are
-    (`for_costs`), and methods that take `RowCosts` are those of what that returns.
+    Conventions: `scores` (n, D) float64; the row kernels work on rows start..stop and write `gradient` and `hessian`
+    (n, D). `gradient` is minus the gradient of the loss, -dL/dscores, so it points where scores should move; `hessian`
+    is the diagonal of the Hessian, d2L/dscores2. Both are without the factor 1/(2 W) of the mean and times
+    exp(-log_scale).
+
+    A loss may be asked for the rest before it knows any costs; what it keeps of each line of a cost table, rows have it
+    find where their costs are (`for_costs`), and methods that take `RowCosts` are those of what that returns.
 
     Attributes
     ----------
     traits : frozenset of str
         Facts that others may rely on: `SEPARABLE` (a sum over outputs: steps and signs of one output do not change
-        another's loss) or `JOINT`, and `EXPONENTIAL` (edges and masses say all of it).
+        another's loss) or `JOINT`, and `EXPONENTIAL` (gradients and Hessians say all of it).
     gain : int
         Which drop a stump search maximises (`minrisk._kernels.split`).
     base : str
@@ -149,8 +152,8 @@ class Kernels(NamedTuple):
     gradients: Callable[..., FloatArray]
     values: Callable[..., IntArray]
     along: Callable[..., FloatArray] | None = None
-    edges: Callable[..., FloatArray] | None = None
-    by_edges: bool = False  # whether `values` follow from the edges
+    value_and_gradient: Callable[..., FloatArray] | None = None
+    by_gradient: bool = False  # whether `values` follow from the gradient
 
 
 class NamedDifferences(Differences):
@@ -175,24 +178,24 @@ class NamedDifferences(Differences):
         log_scale: float,
         start: int,
         stop: int,
-        edge: FloatArray,
-        mass: FloatArray,
+        gradient: FloatArray,
+        hessian: FloatArray,
     ) -> FloatArray:
-        """Write edge, and mass = the diagonal of the Hessian, of rows start..stop.
+        """Write gradient and hessian, see `Surrogate`, of rows start..stop.
 
         Returns
         -------
         ndarray of shape (3, D)
-            Column maxima of |edge|, mass and value; a row's value counts in the column of its true class.
+            Column maxima of |gradient|, Hessian and value; a row's value counts in the column of its true class.
         """
-        return self.KINDS[self.kind].gradients(*of_rows(costs), scores, log_scale, start, stop, edge, mass)
+        return self.KINDS[self.kind].gradients(*of_rows(costs), scores, log_scale, start, stop, gradient, hessian)
 
     def value_sums(
         self,
         costs: RowCosts,
         scores: FloatArray,
         log_scale: float,
-        edge: FloatArray,
+        gradient: FloatArray,
         in_bag: Bag,
         factor: FloatArray,
         start: int,
@@ -202,14 +205,14 @@ class NamedDifferences(Differences):
 
         Parameters
         ----------
-        log_scale, edge
+        log_scale, gradient
             As `gradients` was given, and wrote, at these scores.
         factor : ndarray of shape (D,)
             For the maxima of the value that `gradients` returned.
         """
         kernels = self.KINDS[self.kind]
-        if kernels.by_edges:
-            return kernels.values(costs.label, edge, in_bag, factor, start, stop)
+        if kernels.by_gradient:
+            return kernels.values(costs.label, gradient, in_bag, factor, start, stop)
         return kernels.values(*of_rows(costs), scores, log_scale, in_bag, factor, start, stop)
 
     def along(
@@ -229,20 +232,20 @@ class NamedDifferences(Differences):
         assert kernel is not None  # as rows know
         return kernel(*of_rows(costs), scores, factor, move, step, log_scale, start, stop, line)
 
-    def edges(
+    def value_and_gradient(
         self,
         costs: RowCosts,
         scores: FloatArray,
         log_scale: float,
         start: int,
         stop: int,
-        edge: FloatArray,
+        gradient: FloatArray,
         value: FloatArray,
     ) -> FloatArray:
-        """Write edge (n, D) and value (n,) at any scores, of rows start..stop; return their maxima (2, D)."""
-        kernel = self.KINDS[self.kind].edges
+        """Write gradient (n, D) and value (n,) at any scores, of rows start..stop; return their maxima (2, D)."""
+        kernel = self.KINDS[self.kind].value_and_gradient
         assert kernel is not None  # as rows know
-        return kernel(*of_rows(costs), scores, log_scale, start, stop, edge, value)
+        return kernel(*of_rows(costs), scores, log_scale, start, stop, gradient, value)
 
 
 def of_rows(costs: RowCosts) -> tuple[FloatArray, Int32Array, Int32Array, FloatArray]:

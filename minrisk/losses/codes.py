@@ -120,12 +120,12 @@ class SeparatorLoss:
         )
         return top
 
-    def edges(
-        self, costs: RowCosts, scores: FloatArray, shift: FloatArray, start: int, stop: int, edge: FloatArray
+    def row_weights(
+        self, costs: RowCosts, scores: FloatArray, shift: FloatArray, start: int, stop: int, signed: FloatArray
     ) -> FloatArray:
         """Write weights in each chain times e^-shift, with the sign of the right answer; return their maxima."""
-        top: FloatArray = kernels.chain_edges(
-            self.rates, costs.row, costs.weight, self.share, scores, shift, start, stop, edge
+        top: FloatArray = kernels.chain_weights(
+            self.rates, costs.row, costs.weight, self.share, scores, shift, start, stop, signed
         )
         return top
 
@@ -216,12 +216,12 @@ class CodeLoss:
         log_scale: float,
         start: int,
         stop: int,
-        edge: FloatArray,
-        mass: FloatArray,
+        gradient: FloatArray,
+        hessian: FloatArray,
     ) -> FloatArray:
-        """Write edge and mass of rows start..stop, and their maxima; see `minrisk._kernels.losses`."""
+        """Write gradient and Hessian of rows start..stop, and their maxima; see `minrisk._kernels.losses`."""
         top: FloatArray = kernels.bit_gradients(
-            self.signed, costs.row, costs.weight, scores, log_scale, start, stop, edge, mass
+            self.signed, costs.row, costs.weight, scores, log_scale, start, stop, gradient, hessian
         )
         return top
 
@@ -249,7 +249,7 @@ class OwnScoreLoss(Differences):
 
     @property
     def traits(self) -> frozenset[str]:
-        """Return facts that others may rely on: without the mean the mass is the value."""
+        """Return facts that others may rely on: without the mean the Hessian is the value."""
         return super().traits if self.centred else super().traits | {EXPONENTIAL}
 
     @property
@@ -288,12 +288,12 @@ class OwnScoreLoss(Differences):
         log_scale: float,
         start: int,
         stop: int,
-        edge: FloatArray,
-        mass: FloatArray,
+        gradient: FloatArray,
+        hessian: FloatArray,
     ) -> FloatArray:
-        """Write edge, and mass = the diagonal of the Hessian, of rows start..stop; return column maxima (3, D)."""
+        """Write gradient and hessian, see `Surrogate`, of rows start..stop; return column maxima (3, D)."""
         top: FloatArray = kernels.own_gradients(
-            costs.label, costs.weight, scores, self._share(costs), log_scale, start, stop, edge, mass
+            costs.label, costs.weight, scores, self._share(costs), log_scale, start, stop, gradient, hessian
         )
         return top
 
@@ -302,14 +302,14 @@ class OwnScoreLoss(Differences):
         costs: RowCosts,
         scores: FloatArray,
         log_scale: float,
-        edge: FloatArray,
+        gradient: FloatArray,
         in_bag: Bag,
         factor: FloatArray,
         start: int,
         stop: int,
     ) -> IntArray:
         """Return value of the bag's rows by true class, times e^-log_scale, in fixed point (D,)."""
-        sums: IntArray = kernels.own_values(costs.label, edge, self._share(costs), in_bag, factor, start, stop)
+        sums: IntArray = kernels.own_values(costs.label, gradient, self._share(costs), in_bag, factor, start, stop)
         return sums
 
     def along(

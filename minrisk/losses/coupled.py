@@ -152,12 +152,12 @@ class CoupledLoss:
         log_scale: float,
         start: int,
         stop: int,
-        edge: FloatArray,
-        mass: FloatArray,
+        gradient: FloatArray,
+        hessian: FloatArray,
     ) -> FloatArray:
-        """Write edge and mass of rows start..stop; see `minrisk._kernels.losses.coupled_gradients`."""
+        """Write gradient and Hessian of rows start..stop; see `minrisk._kernels.losses.coupled_gradients`."""
         top: FloatArray = kernels.coupled_gradients(
-            self.KINDS[self.base], *self._lines(costs), scores, log_scale, start, stop, edge, mass
+            self.KINDS[self.base], *self._lines(costs), scores, log_scale, start, stop, gradient, hessian
         )
         return top
 
@@ -165,7 +165,7 @@ class CoupledLoss:
         self,
         costs: RowCosts,
         scores: FloatArray,
-        edge: FloatArray,
+        gradient: FloatArray,
         vector: FloatArray,
         start: int,
         stop: int,
@@ -173,7 +173,9 @@ class CoupledLoss:
     ) -> float:
         """Write half the loss at scores - vector less half of it at scores + vector, per row."""
         return float(
-            kernels.coupled_contrast(self.KINDS[self.base], *self._lines(costs), scores, edge, vector, start, stop, out)
+            kernels.coupled_contrast(
+                self.KINDS[self.base], *self._lines(costs), scores, gradient, vector, start, stop, out
+            )
         )
 
     def slopes(
@@ -197,9 +199,9 @@ class CoupledLoss:
         self,
         costs: RowCosts,
         scores: FloatArray,
-        edge: FloatArray,
+        gradient: FloatArray,
         in_bag: Bag,
-        edge_factor: FloatArray,
+        gradient_factor: FloatArray,
         factor: FloatArray,
         even_factor: FloatArray,
         start: int,
@@ -208,7 +210,7 @@ class CoupledLoss:
     ) -> IntArray:
         """Return derivatives of the logistic loss in fixed point; see `minrisk._kernels.split`."""
         sums: IntArray = split.series_columns(
-            *self._lines(costs), scores, edge, in_bag, edge_factor, factor, even_factor, start, stop, fixed
+            *self._lines(costs), scores, gradient, in_bag, gradient_factor, factor, even_factor, start, stop, fixed
         )
         return sums
 
@@ -364,19 +366,19 @@ class OwnCoupledLoss(CoupledLoss):
         log_scale: float,
         start: int,
         stop: int,
-        edge: FloatArray,
-        mass: FloatArray,
+        gradient: FloatArray,
+        hessian: FloatArray,
     ) -> FloatArray:
-        """Write edge and mass of rows start..stop; return the column maxima of their sizes, and of the scores'."""
-        _, slope, mass[start:stop] = self._rows(costs, scores[start:stop], start, stop)
-        edge[start:stop] = -slope
-        return np.array([np.abs(part[start:stop]).max(axis=0, initial=0.0) for part in (edge, mass, scores)])
+        """Write gradient and Hessian of rows start..stop; return the column maxima of theirs and the scores' sizes."""
+        _, slope, hessian[start:stop] = self._rows(costs, scores[start:stop], start, stop)
+        gradient[start:stop] = -slope
+        return np.array([np.abs(part[start:stop]).max(axis=0, initial=0.0) for part in (gradient, hessian, scores)])
 
     def contrast(
         self,
         costs: RowCosts,
         scores: FloatArray,
-        edge: FloatArray,
+        gradient: FloatArray,
         vector: FloatArray,
         start: int,
         stop: int,

@@ -144,21 +144,21 @@ class GammaPhiLoss(Differences):
         log_scale: float,
         start: int,
         stop: int,
-        edge: FloatArray,
-        mass: FloatArray,
+        gradient: FloatArray,
+        hessian: FloatArray,
     ) -> FloatArray:
-        """Write edge, and mass = the diagonal of the Hessian, of rows start..stop; return column maxima (3, D)."""
+        """Write gradient and hessian, see `Surrogate`, of rows start..stop; return column maxima (3, D)."""
         value, slope, curvature, first, second = self._parts(costs, scores[start:stop], start, stop)
         own, scale = costs.label[start:stop, None], np.exp(-log_scale)
         down = -first  # d total / d S_k for k != y; for y it is the sum's negative
         np.put_along_axis(down, own, first.sum(axis=1, keepdims=True), axis=1)
         np.put_along_axis(second, own, second.sum(axis=1, keepdims=True), axis=1)
         with np.errstate(all="ignore"):
-            edge[start:stop] = _finite(-scale * slope * down)
-            mass[start:stop] = _finite(np.maximum(scale * (slope * second + curvature * down**2), 0.0))
+            gradient[start:stop] = _finite(-scale * slope * down)
+            hessian[start:stop] = _finite(np.maximum(scale * (slope * second + curvature * down**2), 0.0))
         of_class = np.zeros(scores.shape[1])
         np.maximum.at(of_class, own[:, 0], scale * value[:, 0])
-        tops = (part[start:stop].max(axis=0, initial=0.0) for part in (np.abs(edge), mass))
+        tops = (part[start:stop].max(axis=0, initial=0.0) for part in (np.abs(gradient), hessian))
         return np.array([*tops, of_class])
 
     def value_sums(
@@ -166,7 +166,7 @@ class GammaPhiLoss(Differences):
         costs: RowCosts,
         scores: FloatArray,
         log_scale: float,
-        edge: FloatArray,
+        gradient: FloatArray,
         in_bag: Bag,
         factor: FloatArray,
         start: int,

@@ -30,9 +30,9 @@ from typing import ClassVar
 import numpy as np
 
 from minrisk._kernels import guess_averse as kernels
-from minrisk._kernels.guess_averse import softmax_edges
+from minrisk._kernels.guess_averse import softmax_value_and_gradient
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import SOFTMAX_EDGES, Kernels, NamedDifferences, of_rows
+from minrisk.losses.base import SOFTMAX_GRADIENT, Kernels, NamedDifferences, of_rows
 from minrisk.model.links import Link
 from minrisk.rows.costs import SAME_RISK, CostFacts, RowCosts
 from minrisk.rows.row_losses import DirectedRowLoss, Groups
@@ -60,8 +60,8 @@ class GroupedLoss(NamedDifferences):
         costs: RowCosts,
         scores: FloatArray,
         log_scale: float,
-        edge: FloatArray,
-        mass: FloatArray,
+        gradient: FloatArray,
+        hessian: FloatArray,
         groups: Groups,
         start: int,
         stop: int,
@@ -69,9 +69,9 @@ class GroupedLoss(NamedDifferences):
         """Sum the terms by value; see `minrisk._kernels.guess_averse`."""
         number, terms = groups.number, groups.terms
         if self.kind in self.SUMS:
-            kernels.gather_sums(mass, costs.label, number, start, stop, terms)
+            kernels.gather_sums(hessian, costs.label, number, start, stop, terms)
         elif self.kind == "gll":
-            kernels.gather_shares(edge, mass, costs.label, costs.weight, log_scale, number, start, stop, terms)
+            kernels.gather_shares(gradient, hessian, costs.label, costs.weight, log_scale, number, start, stop, terms)
         else:
             n_values = len(groups.values)
             kernels.gather_pairs(*of_rows(costs), scores, log_scale, number, n_values, start, stop, terms)
@@ -113,16 +113,18 @@ class GuessAverseLoss(GroupedLoss):
 
     KINDS: ClassVar[Mapping[str, Kernels]] = {
         "gel": Kernels(
-            kernels.exponential_gradients, kernels.exponential_values, kernels.exponential_along, by_edges=True
+            kernels.exponential_gradients, kernels.exponential_values, kernels.exponential_along, by_gradient=True
         ),
-        "gll": Kernels(kernels.logistic_gradients, kernels.logistic_values, kernels.logistic_along, softmax_edges),
+        "gll": Kernels(
+            kernels.logistic_gradients, kernels.logistic_values, kernels.logistic_along, softmax_value_and_gradient
+        ),
     }
 
     kind: str  # {"gel", "gll"}: GLL with all costs 1 is softmax cross-entropy
 
     @property
     def traits(self) -> frozenset[str]:
-        return super().traits | {SOFTMAX_EDGES} if self.kind == "gll" else super().traits
+        return super().traits | {SOFTMAX_GRADIENT} if self.kind == "gll" else super().traits
 
     def unit(self, costs: RowCosts) -> float:
         """Return that of the costs for GEL; GLL is no multiple of the costs."""
@@ -162,16 +164,18 @@ class GuessAverseLoss(GroupedLoss):
         costs: RowCosts,
         scores: FloatArray,
         log_scale: float,
-        edge: FloatArray,
+        gradient: FloatArray,
         in_bag: Bag,
         factor: FloatArray,
         start: int,
         stop: int,
     ) -> IntArray:
-        """Return the value of the bag's rows by true class; GLL's needs the edges beside the scores."""
+        """Return the value of the bag's rows by true class; GLL's needs the gradient beside the scores."""
         if self.kind == "gel":
-            return super().value_sums(costs, scores, log_scale, edge, in_bag, factor, start, stop)
-        sums: IntArray = kernels.logistic_values(*of_rows(costs), scores, log_scale, edge, in_bag, factor, start, stop)
+            return super().value_sums(costs, scores, log_scale, gradient, in_bag, factor, start, stop)
+        sums: IntArray = kernels.logistic_values(
+            *of_rows(costs), scores, log_scale, gradient, in_bag, factor, start, stop
+        )
         return sums
 
 
@@ -184,7 +188,7 @@ class GuessingLoss(GroupedLoss):
     """
 
     KINDS: ClassVar[Mapping[str, Kernels]] = {
-        "ls": Kernels(kernels.sum_gradients, kernels.sum_values, kernels.sum_along, by_edges=True),
+        "ls": Kernels(kernels.sum_gradients, kernels.sum_values, kernels.sum_along, by_gradient=True),
         "lt": Kernels(kernels.pair_gradients, kernels.pair_values, kernels.pair_along),
     }
 

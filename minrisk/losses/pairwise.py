@@ -7,7 +7,7 @@ boosting", 2013, Eq. (2), (4) and (7).
 paper                  here                                where
 =====================  ==================================  ===========================================
 rho_ir, Eq. (2)        S_y - S_r of the ``scores``         rows
-u_ir, Eq. (11), (12)   ``edge`` less what is at y, signed  `minrisk._kernels.pairwise`
+u_ir, Eq. (11), (12)   ``gradient`` but at y, negated      `minrisk._kernels.pairwise`
 sum_r with r = y       ``PairwiseLoss.constant``           here
 =====================  ==================================  ===========================================
 
@@ -45,10 +45,14 @@ class PairwiseLoss(NamedDifferences):
         "exponential": Kernels(
             guess_averse.exponential_gradients,
             guess_averse.exponential_values,
-            edges=pairwise.exponential_edges,
-            by_edges=True,
+            value_and_gradient=pairwise.exponential_value_and_gradient,
+            by_gradient=True,
         ),
-        "logistic": Kernels(pairwise.logistic_gradients, pairwise.logistic_values, edges=pairwise.logistic_edges),
+        "logistic": Kernels(
+            pairwise.logistic_gradients,
+            pairwise.logistic_values,
+            value_and_gradient=pairwise.logistic_value_and_gradient,
+        ),
     }
 
     kind: str  # {"exponential", "logistic"}
@@ -109,25 +113,25 @@ class StructuredHinge(Differences):
         log_scale: float,
         start: int,
         stop: int,
-        edge: FloatArray,
-        mass: FloatArray,
+        gradient: FloatArray,
+        hessian: FloatArray,
     ) -> FloatArray:
-        """Write the edge of the plane at the present scores, and no mass; return column maxima (3, D)."""
-        top: FloatArray = losses.hinge_gradients(*of_rows(costs), scores, start, stop, edge, mass)
+        """Write the gradient of the plane at the present scores, and no Hessian; return column maxima (3, D)."""
+        top: FloatArray = losses.hinge_gradients(*of_rows(costs), scores, start, stop, gradient, hessian)
         return top
 
-    def edges(
+    def value_and_gradient(
         self,
         costs: RowCosts,
         scores: FloatArray,
         log_scale: float,
         start: int,
         stop: int,
-        edge: FloatArray,
+        gradient: FloatArray,
         value: FloatArray,
     ) -> FloatArray:
-        """Write edge (n, D) of the plane and value (n,) of rows start..stop; return their maxima (2, D)."""
-        top: FloatArray = losses.hinge_edges(*of_rows(costs), scores, start, stop, edge, value)
+        """Write gradient (n, D) of the plane and value (n,) of rows start..stop; return their maxima (2, D)."""
+        top: FloatArray = losses.hinge_value_and_gradient(*of_rows(costs), scores, start, stop, gradient, value)
         return top
 
     def value_sums(
@@ -135,7 +139,7 @@ class StructuredHinge(Differences):
         costs: RowCosts,
         scores: FloatArray,
         log_scale: float,
-        edge: FloatArray,
+        gradient: FloatArray,
         in_bag: Bag,
         factor: FloatArray,
         start: int,

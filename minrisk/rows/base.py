@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from minrisk._kernels.grow import Search, mass_of
+from minrisk._kernels.grow import Search, hessian_of
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.model.trees import Tree
 
@@ -55,7 +55,7 @@ class Target(NamedTuple):
     """What splits are chosen by; see `minrisk._kernels.grow` for the gains."""
 
     gain: int
-    ridge: FloatArray  # (1,) or (D,), added to a node's mass
+    ridge: FloatArray  # (1,) or (D,), added to a node's Hessian
     directions: FloatArray | None = None  # (q, D): of a sketch
     weight: FloatArray | None = None  # (D,)
 
@@ -68,7 +68,7 @@ class GrowthRule(NamedTuple):
     min_leaf: int  # rows
     n_drawn: int  # features looked at in each node, drawn anew for every node
     n_rows: int | None = None  # at least, on which a sketch's splits are searched; None: all
-    min_share: float = 0.0  # of a sketch's mass, that a node has which is split; beside twice `min_leaf` rows
+    min_share: float = 0.0  # of a sketch's Hessian, that a node has which is split; beside twice `min_leaf` rows
     random: bool = False  # of each feature one threshold is looked at, which is drawn
 
     def within(self, n_rows: int) -> GrowthRule:
@@ -79,11 +79,11 @@ class GrowthRule(NamedTuple):
     def search(self, target: Target, features: IntArray, seed: int, factor: FloatArray) -> Search:
         """Return what kernels look for splits by, where units of the columns are worth `factor`."""
         own = (self.n_drawn, self.random, seed, factor, target.ridge, target.gain, self.min_leaf)
-        return Search(features, *own, min_mass=0.0, max_depth=self.max_depth)
+        return Search(features, *own, min_hessian=0.0, max_depth=self.max_depth)
 
-    def least_mass(self, total: IntArray, gain: int) -> float:
-        """Return the mass that a node has which is split, by the sums of the columns over all rows."""
-        return self.min_share * float(mass_of(total, gain))
+    def least_hessian(self, total: IntArray, gain: int) -> float:
+        """Return the Hessian that a node has which is split, by the sums of the columns over all rows."""
+        return self.min_share * float(hessian_of(total, gain))
 
 
 class GrownTree(NamedTuple):
@@ -101,8 +101,8 @@ class PairedLeaves(NamedTuple):
     """Of each leaf the classes (r, s) whose scores move against each other, and sums along e_r - e_s over its rows."""
 
     pairs: IntArray  # (L, 2)
-    edge: FloatArray  # (L,) minus the slope
-    mass: FloatArray  # (L,) the curvature
+    gradient: FloatArray  # (L,), minus the slope
+    hessian: FloatArray  # (L,), the curvature
 
 
 class RoundRule(NamedTuple):
@@ -110,7 +110,7 @@ class RoundRule(NamedTuple):
 
     features: IntArray  # that the tree may use
     growth: GrowthRule
-    sketch: int  # random combinations of the edges; 0: splits are chosen by all of them
+    sketch: int  # random combinations of the gradients; 0: splits are chosen by all of them
     trials: int  # draws of sketches and features before it is said that nothing can be split
     thresholds: FloatArray  # of all features one after another
     first_threshold: IntArray  # of each feature

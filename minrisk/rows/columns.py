@@ -62,7 +62,7 @@ class Columns:
         return int(self.binned.size)
 
     def index(self, build: Callable[[Binned | SparseBins, IntArray], Any]) -> Any:
-        """What `build` makes of the rows in their present order: all who share the columns read what one has built."""
+        """Return what `build` makes of the rows in their present order: all who share the columns read it."""
         with self._one:
             if self._index is None:
                 self._index = build(self.binned, self.n_bins)
@@ -231,7 +231,7 @@ class RowColumns:
     blocks : sequence of int, optional
         Boundaries 0 < ... < n that divide the rows; default two blocks per thread. Any division gives the same bits.
     trainable : bool
-        False for rows that are only scored (a validation part): no edge columns are kept.
+        False for rows that are only scored (a validation part): no gradient columns are kept.
     left_out : pair of int
         Rows start..stop that nothing is learnt from: see `Rows.left_out_scores`. Their weights in `costs` must be 0.
     index : callable, optional
@@ -246,8 +246,8 @@ class RowColumns:
         Makes the scores of the decisions of those that are boosted, which are its bits; default: they are the same.
     """
 
-    top_edge: FloatArray  # (D,) the largest of each output at the last gradients, and so on
-    top_mass: FloatArray
+    top_gradient: FloatArray  # (D,) the largest of each output at the last gradients, and so on
+    top_hessian: FloatArray
     top_value: FloatArray
     fixed_total: IntArray  # sums of `fixed` over the bag,
     fixed_total_here: IntArray  # and over the part of it in these rows
@@ -298,10 +298,10 @@ class RowColumns:
         self.top_cost = top_cost * self.top_weight
         self.trainable = trainable
         if trainable:
-            self.edge, self.mass = empty((2, n, D), dtypes.SCORE)
+            self.gradient, self.hessian = empty((2, n, D), dtypes.SCORE)
             exact = self.place.n_rows <= dtypes.EXACT_ROWS
-            self.fixed_bits = self.sum_bits if exact else dtypes.EDGE_BITS
-            self.fixed = np.empty((n, 0), dtype=dtypes.EXACT_EDGE if exact else dtypes.FIXED_EDGE)
+            self.fixed_bits = self.sum_bits if exact else dtypes.GRADIENT_BITS
+            self.fixed = np.empty((n, 0), dtype=dtypes.EXACT_GRADIENT if exact else dtypes.FIXED_GRADIENT)
             self._contrast = np.empty(n, dtype=dtypes.SCORE)
             self.fixed_contrast = np.empty(n, dtype=dtypes.FIXED)
             self._scratch: dict[int, np.ndarray] = {}

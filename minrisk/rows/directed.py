@@ -112,9 +112,9 @@ class DirectedRows(Rows):
 
     @cached_property
     def _target_rows(self) -> DirectedRows:
-        """Return these rows, with `push` and `pull` for edge and mass."""
+        """Return these rows, with `push` and `pull` for gradient and Hessian."""
         view = copy.copy(self)
-        view.n_outputs, view.edge, view.mass = 1, self.push, self.pull
+        view.n_outputs, view.gradient, view.hessian = 1, self.push, self.pull
         return view
 
     @cached_property
@@ -198,7 +198,7 @@ class DirectedRows(Rows):
         """
         grower = self._grower
         view = grower.rows
-        view.whole, view.top_edge, view.top_mass = self.whole, self.top_push, self.top_pull
+        view.whole, view.top_gradient, view.top_hessian = self.whole, self.top_push, self.top_pull
         more = ridge * self._target_sums()[0]
         grown = grower.grow(self._criterion(more), rule, features, seed, self._drawn)
         push, pull = grower.leaf_sums()
@@ -206,15 +206,15 @@ class DirectedRows(Rows):
 
     def class_terms(self) -> FloatArray:
         """Return sums over the bag of GEL's terms by the row's class and the decision (D, D), times e^-log_scale."""
-        factor = fixed_factor(np.array([self.top_mass.max()]), self.sum_bits)
+        factor = fixed_factor(np.array([self.top_hessian.max()]), self.sum_bits)
         together = np.ones(self.n_samples, dtype=RESPONSE)
         parts = self.over_blocks(
-            lambda a, b: pair_sums(self.mass, self.costs.label, together, self.in_bag, factor[0], a, b)
+            lambda a, b: pair_sums(self.hessian, self.costs.label, together, self.in_bag, factor[0], a, b)
         )
         return divide(self.added(parts)[1], factor)
 
     def target_sums(self) -> tuple[FloatArray, FloatArray]:
-        """Sums of rho u and of rho over the bag's rows of each leaf that `grow_regression` has made, (L,) each."""
+        """Return sums of rho u and of rho over the bag's rows of each leaf of `grow_regression`, (L,) each."""
         push, pull = self._grower.leaf_sums()
         return push[:, 0], pull[:, 0]
 
@@ -284,7 +284,9 @@ class DirectedRows(Rows):
             self._terms = np.empty(shape)
         groups = Groups(number, values, self._terms)
         self.over_blocks(
-            lambda a, b: loss.gather(self.costs, self.scores, self._log_scale, self.edge, self.mass, groups, a, b)
+            lambda a, b: loss.gather(
+                self.costs, self.scores, self._log_scale, self.gradient, self.hessian, groups, a, b
+            )
         )
         return groups
 
@@ -342,7 +344,7 @@ class DirectedRows(Rows):
         return float(tops[0] * tops[1])
 
     def along(self, loss: DirectedRowLoss, step: float) -> FloatArray:
-        """Loss over the bag with its first two derivatives at `step` along the line, times e^-log_scale, (3,)."""
+        """Return the bag's loss and its first two derivatives at `step` along the line, times e^-log_scale, (3,)."""
         top = self._pass_along(loss, step)
         bits = min(PRODUCT_BITS, self.sum_bits)
         factor = fixed_factor(top, bits)
@@ -416,7 +418,7 @@ def mean_factor(weight: FloatArray, place: Place) -> float:
 
 
 def _means(X: FloatArray, near: FloatArray, weight: FloatArray, workers: Workers, place: Place) -> FloatArray:
-    """Weighted mean of what is known of each feature, times near^2 (d,); that is within -1 and 1 where rows weigh."""
+    """Return the weighted mean of what is known of each feature, times near^2 (d,); it is within -1 and 1."""
     factor = mean_factor(weight, place)
 
     def sums(j: int) -> tuple[int, int]:
@@ -452,7 +454,7 @@ class StoredFeatures(NamedTuple):
         missing = np.isnan(x)
 
         def largest(values: FloatArray, otherwise: FloatArray) -> FloatArray:
-            """Of each feature, over the rows that weigh something; `otherwise`: of the rows that lack it."""
+            """Return the largest of each feature over rows of some weight; `otherwise`: of rows that lack it."""
             lack = np.bincount(feature[own > 0], minlength=d) < np.count_nonzero(weight > 0)
             found = np.where(lack, otherwise, 0.0)
             np.maximum.at(found, feature[own > 0], np.abs(values[own > 0]))
@@ -510,7 +512,10 @@ def _by_feature(values: IntArray, offsets: IntArray) -> IntArray:
 
 # -- Chains ------------------------------------------------------------------------------------------------------------
 class ChainRows(DirectedRows):
-    """`DirectedRows` whose scores, edges and masses are of chains. The mass is the edge without its sign.
+    """`DirectedRows` whose scores are of chains.
+
+    In the place of the gradient they hold the rows' weights in each chain, with the sign of the right answer; there is
+    no Hessian, and its sums are those of the weights.
 
     Parameters
     ----------
@@ -525,7 +530,7 @@ class ChainRows(DirectedRows):
         self.codebook = codebook
         self._decided = zeros((self.n_samples, self.n_scores), SCORE)
         self._shift = np.zeros(self.n_outputs)
-        self.mass = np.empty((0, self.n_outputs), dtype=SCORE)
+        self.hessian = np.empty((0, self.n_outputs), dtype=SCORE)
 
     @property
     def deciding_scores(self) -> FloatArray:
@@ -534,39 +539,41 @@ class ChainRows(DirectedRows):
 
     # -- sums ----------------------------------------------------------------------------------------------------
     def gradients(self, loss: Any, log_scale: float) -> Totals:
-        """Fill the edges, each chain's times e^-shift such that the largest is near the row's weight."""
+        """Fill the signed weights, each chain's times e^-shift such that the largest is near the row's weight."""
         chains: ChainRowLoss = self.for_costs(loss)  # as these rows ask for
-        if len(self.edge) < self.n_samples:  # after a rest
-            self.edge = empty(self.scores.shape, SCORE)
+        if len(self.gradient) < self.n_samples:  # after a rest
+            self.gradient = empty(self.scores.shape, SCORE)
         shift = self.largest(self.over_blocks(lambda a, b: chains.exponents(self.costs, self.scores, a, b)))
         self._shift = np.where(np.isfinite(shift), shift, 0.0)
-        tops = self.over_blocks(lambda a, b: chains.edges(self.costs, self.scores, self._shift, a, b, self.edge))
-        self.top_edge = self.top_mass = self.largest(tops)
+        tops = self.over_blocks(
+            lambda a, b: chains.row_weights(self.costs, self.scores, self._shift, a, b, self.gradient)
+        )
+        self.top_gradient = self.top_hessian = self.largest(tops)
         self._restrict(None)
-        self._whole_mass = None
+        self._whole_hessian = None
         highest = float(self._shift.max())
         return Totals(self.values(loss), highest, highest)
 
     def values(self, loss: Any) -> FloatArray:
-        """Sums of the loss over the bag at the present scores (D,), times e^-log_scale of the last `gradients`."""
-        own = self._mass_sums()
-        self._whole_mass = own if self.whole else None
+        """Sum the loss over the bag at the present scores (D,), times e^-log_scale of the last `gradients`."""
+        own = self._hessian_sums()
+        self._whole_hessian = own if self.whole else None
         return np.asarray(own * np.exp(self._shift - self._shift.max()))
 
-    def _mass_sums(self) -> FloatArray:
-        factor = fixed_factor(self.top_mass, self.sum_bits)
-        parts = self.over_blocks(lambda a, b: kernels.size_sums(self.edge, self.in_bag, factor, a, b))
-        return np.asarray(unfixed(self.added(parts), self.top_mass, self.sum_bits))
+    def _hessian_sums(self) -> FloatArray:
+        factor = fixed_factor(self.top_hessian, self.sum_bits)
+        parts = self.over_blocks(lambda a, b: kernels.size_sums(self.gradient, self.in_bag, factor, a, b))
+        return np.asarray(unfixed(self.added(parts), self.top_hessian, self.sum_bits))
 
     def side_errors(self, chain: int) -> FloatArray:
-        """Weights in a chain of the rows in its set and of the others, and of those that the response gets wrong.
+        """Return a chain's weights of the rows in its set and of the others, and of those answered wrongly.
 
         (2, 2): (A_1, eps_1) and (A_2, eps_2).
         """
-        factor = float(fixed_factor(self.top_edge[chain : chain + 1], self.sum_bits)[0])
+        factor = float(fixed_factor(self.top_gradient[chain : chain + 1], self.sum_bits)[0])
         sums = self.added(
             self.over_blocks(
-                lambda a, b: kernels.side_errors(self.edge, chain, self.response, self.in_bag, factor, a, b)
+                lambda a, b: kernels.side_errors(self.gradient, chain, self.response, self.in_bag, factor, a, b)
             )
         )
         return divide(sums, np.array([factor]))
@@ -581,16 +588,16 @@ class ChainRows(DirectedRows):
             kernels.scan_chains(sums, chunk, self.n_bins, self.fixed_total, edge, where)
             return edge, where
 
-        order, (edge, where) = self.scanned(features, (MAX_BINS, n_chains), n_chains, self.add_edges, scan)
+        order, (edge, where) = self.scanned(features, (MAX_BINS, n_chains), n_chains, self.add_gradients, scan)
         ties = edge >= edge.max(axis=0) * (1.0 - TIE)
         best = np.argmin(np.where(ties, order[:, None], self.n_features), axis=0)
         chain = np.arange(n_chains)
         return ChainStumps(np.where(edge[best, chain] >= 0, order[best], -1), where[best, chain])
 
     def aim_at(self, chain: int) -> None:
-        """The target of a regression is the right side of a chain, -1 or +1, its weight the row's in the chain."""
-        self.over_blocks(lambda a, b: kernels.take_chain(self.edge, chain, self.in_bag, a, b, self.push, self.pull))
-        self.top_push = self.top_pull = self.top_edge[chain : chain + 1]
+        """Make the target of a regression the right side of a chain, -1 or +1, its weight the row's in the chain."""
+        self.over_blocks(lambda a, b: kernels.take_chain(self.gradient, chain, self.in_bag, a, b, self.push, self.pull))
+        self.top_push = self.top_pull = self.top_gradient[chain : chain + 1]
         self._drawn = None
 
     def draw(self, chain: int, size: int, seed: int) -> None:
@@ -612,7 +619,7 @@ class ChainRows(DirectedRows):
         self.top_push = self.top_pull = np.ones(1)
 
     def _criterion(self, ridge: float) -> Target:
-        """Choose as for other directions, by the faster kernel of sketches: edges have one column."""
+        """Choose as for other directions, by the faster kernel of sketches: the target has one column."""
         return Target(SKETCH, np.array([ridge]), np.ones((1, 1)), np.ones(1))
 
     # -- scores --------------------------------------------------------------------------------------------------
@@ -626,7 +633,7 @@ class ChainRows(DirectedRows):
         self._decided += vector
 
     def advance(self, vectors: FloatArray) -> None:
-        """scores += response * vectors[0], few of whose entries are not 0, and what that says of the decisions."""
+        """Add response * vectors[0], few of whose entries are not 0, to the scores, and to the decisions its part."""
         for chain in np.flatnonzero(vectors[0]).tolist():
             step = float(vectors[0, chain])
             self.over_blocks(partial(kernels.add_to_chain, self.scores, chain, self.response, step))

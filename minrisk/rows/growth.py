@@ -77,7 +77,7 @@ from minrisk.rows.columns import ADDED_SUMS, WALK_SUMS, RowColumns, no_lists
 from minrisk.rows.exchange import divide, fixed_factor
 
 SENT_ROWS = 1 << 17  # of all pieces, up to which all are sent to one for a tree: no more than are drawn from many
-PACKED_ROWS = 1 << COUNT_BITS  # from which on a count does not fit beside a sum of masses
+PACKED_ROWS = 1 << COUNT_BITS  # from which on a count does not fit beside a sum of Hessians
 MOST_ROWS = np.iinfo(np.int32).max  # whose numbers `order` holds
 SHARES_OF_THREAD = 4  # tasks for each thread, at most: the last one of another is then not waited for long
 GROWN_SUMS = 2  # elementary sums that a row, feature and column takes in the search of a node: rows lie apart
@@ -99,7 +99,7 @@ def following(
     found: tuple[float, float, int, int],
     again: Callable[[float], tuple[float, float, int, int]],
 ) -> tuple[float, int, int]:
-    """The best split of features that were searched so far, and of more of them that were searched by themselves.
+    """Return the best split of features that were searched so far, and of more of them searched by themselves.
 
     To the bit as if they had been searched after the first ones, whichever these are: a split must beat the best so far
     by more than a tie, so that splits that nearly tie may decide by the order in which they come.
@@ -176,7 +176,8 @@ class Growth:
             rows.leaf[:] = -1
             rows.leaf[in_bag] = 0
         if target.directions is None:
-            factors = [self._fix(rows.edge, rows.top_edge, 0), self._fix(rows.mass, rows.top_mass, D), np.ones(1)]
+            gradient, hessian = (rows.gradient, rows.top_gradient), (rows.hessian, rows.top_hessian)
+            factors = [self._fix(*gradient, 0), self._fix(*hessian, D), np.ones(1)]
             self._columns[:, 2 * D] = 1
             return divide(1.0, np.concatenate(factors)), n
         if self._sketch.shape != (height, n_sketch):
@@ -194,7 +195,7 @@ class Growth:
         rows, directions, weight = self.rows, target.directions, target.weight
         sums = 2.0 * sketch.shape[1] / rows.n_outputs
         return rows.largest(
-            rows.over_blocks(lambda a, b: project(rows.edge, rows.mass, directions, weight, a, b, sketch), sums)
+            rows.over_blocks(lambda a, b: project(rows.gradient, rows.hessian, directions, weight, a, b, sketch), sums)
         )
 
     def _make_room(self, n: int, n_columns: int) -> None:
@@ -215,7 +216,7 @@ class Growth:
         return unit
 
     def _pack(self, features: IntArray, drawn: Int32Array) -> int:
-        """These rows side by side, numbered from 0: nodes of few rows read few lines of memory. Returns how many.
+        """Put these rows side by side, numbered from 0: nodes of few rows read few lines of memory. Returns how many.
 
         Of sparse features their columns go where the rows are, those of a row that was drawn several times together.
         """
@@ -335,7 +336,7 @@ class Growth:
         tree.sizes[0] = 0
         self._kept.clear()
         if rule.min_share:
-            search = search._replace(min_mass=rule.least_mass(self._columns[order].sum(axis=0), search.gain))
+            search = search._replace(min_hessian=rule.least_hessian(self._columns[order].sum(axis=0), search.gain))
         if rows.sparse is not None:
             if len(self._side) < len(self._member):
                 self._side = np.zeros(len(self._member), dtype=np.uint8)
@@ -475,8 +476,8 @@ class Growth:
         return self._as_grown(tree)
 
     def _begun(self, search: Search, rule: GrowthRule, total: IntArray, n_rows: int) -> tuple[GrowthState, Search]:
-        """Return a tree of one leaf with this sum over all pieces, and the search with the mass that a split needs."""
-        search = search._replace(min_mass=rule.least_mass(total, search.gain))
+        """Return a tree of one leaf with this sum over all pieces, and the search with the least Hessian of a split."""
+        search = search._replace(min_hessian=rule.least_hessian(total, search.gain))
         tree = GrowthState.empty(rule.max_leaves, len(total))
         begin(tree, total, n_rows, search)
         return tree, search
@@ -615,7 +616,7 @@ class Growth:
         )
 
     def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
-        """Return edge and mass summed over the rows of each leaf, (L, D) each."""
+        """Return gradient and Hessian summed over the rows of each leaf, (L, D) each."""
         rows, n_leaves = self.rows, len(self.start)
         inline = LEAF_SUMS * rows.n_samples * rows.n_outputs < rows.limits.inline_work
         parts = 1 if inline or rows.workers.n_free == 1 else min(n_leaves, SHARES_OF_THREAD * rows.workers.n)
@@ -623,26 +624,26 @@ class Growth:
         bounds = np.searchsorted(ends, ends[-1] * np.arange(1, parts) // parts) + 1  # about as many rows in each part
         bounds = np.unique([0, *bounds, n_leaves])
         sums = np.empty((2, n_leaves, rows.n_outputs))
-        edge, mass = sums
+        gradient, hessian = sums
 
         def add(bounds: tuple[int, int]) -> None:
             leaves = slice(*bounds)
             leaf_column_sums(
-                rows.edge,
-                rows.mass,
-                rows.top_edge,
-                rows.top_mass,
+                rows.gradient,
+                rows.hessian,
+                rows.top_gradient,
+                rows.top_hessian,
                 rows.sum_bits - (SUM_BITS - FLOAT_BITS),
                 self.order,
                 self.start[leaves],
                 self.end[leaves],
-                edge[leaves],
-                mass[leaves],
+                gradient[leaves],
+                hessian[leaves],
             )
 
         rows.workers.map(add, itertools.pairwise(bounds.tolist()))
-        edge, mass = rows.exchange.added(sums)
-        return edge, mass
+        gradient, hessian = rows.exchange.added(sums)
+        return gradient, hessian
 
 
 # -- Pairs of classes --------------------------------------------------------------------------------------------------
@@ -655,12 +656,12 @@ class PairGrowth(Growth):
         self.pairs, self.totals, self.units = np.zeros((0, 2), dtype=np.int64), np.zeros((0, 3)), np.ones(3)
 
     def grow_pairs(self, rule: GrowthRule, ridge: float, features: IntArray, log_scale: float) -> GrownTree:
-        """A tree on the rows in the bag; `order`, `start` and `end` hold its leaves, `pairs` and `totals` theirs."""
+        """Grow a tree on the bag; `order`, `start` and `end` then hold its leaves, `pairs` and `totals` theirs."""
         rows, rule, features = self.rows, rule.within(self.rows.n_trained), read_only(features)
         in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
         self.order[: len(in_bag)], self._bins, self._lists = in_bag, rows.X_binned, self._no_lists
         order, scale = self.order[: len(in_bag)], math.exp(-log_scale)
-        tops = np.array([2.0 * float(rows.top_edge.max()), 4.0 * rows.top_weight * scale])
+        tops = np.array([2.0 * float(rows.top_gradient.max()), 4.0 * rows.top_weight * scale])
         factors = rows.fixed_factor(tops)
         self.units = divide(1.0, np.append(factors, 1.0))
         search = rule.search(Target(NEWTON, np.array([ridge])), features, 0, self.units)
@@ -698,26 +699,26 @@ class PairGrowth(Growth):
     ) -> tuple[tuple[int, int], IntArray]:
         """Return the pair of a node, whose columns it fills, and their sums over the rows of all pieces.
 
-        r has the largest edge; s is then the class of the largest fall of a Newton step along e_r - e_s.
+        r has the largest gradient; s is then the class of the largest fall of a Newton step along e_r - e_s.
         """
         rows, costs = self.rows, self.rows.costs
-        edge_factor, mass_factor = rows.fixed_factor(rows.top_edge), rows.fixed_factor(rows.top_mass)
-        sums = rows.exchange.added(node_sums(rows.edge, rows.mass, edge_factor, mass_factor, order, start, end))
-        edge, mass = divide(sums[0], edge_factor), divide(sums[1], mass_factor)
-        little = TIE * float(mass.sum())  # in balanced classes all edges are 0 but for rounding
-        r = int(np.flatnonzero(edge >= edge.max() - little)[0])
+        gradient_factor, hessian_factor = rows.fixed_factor(rows.top_gradient), rows.fixed_factor(rows.top_hessian)
+        own = node_sums(rows.gradient, rows.hessian, gradient_factor, hessian_factor, order, start, end)
+        sums = rows.exchange.added(own)
+        gradient, hessian = divide(sums[0], gradient_factor), divide(sums[1], hessian_factor)
+        little = TIE * float(hessian.sum())  # in balanced classes all of them are 0 but for rounding
+        r = int(np.flatnonzero(gradient >= gradient.max() - little)[0])
         factor = fixed_factor(np.array([rows.top_weight * scale]), rows.sum_bits)
-        own = product_sums(rows.edge, costs.label, costs.weight, scale, r, float(factor[0]), order, start, end)
+        own = product_sums(rows.gradient, costs.label, costs.weight, scale, r, float(factor[0]), order, start, end)
         products = divide(rows.exchange.added(own), factor[0])
-        room = mass[r] + mass + 2.0 * products + ridge
-        apart = np.abs(edge[r] - edge)
+        room = hessian[r] + hessian + 2.0 * products + ridge
+        apart = np.abs(gradient[r] - gradient)
         apart[apart <= little] = 0.0
         falls = np.divide(apart**2, room, out=np.zeros_like(room), where=room > 0.0)
         falls[r] = -1.0
         s = int(np.flatnonzero(falls >= falls.max() * (1.0 - TIE))[0])
-        here = pair_columns(
-            rows.edge, rows.mass, costs.label, costs.weight, scale, r, s, factors, order, start, end, self._columns
-        )
+        given = rows.gradient, rows.hessian, costs.label, costs.weight, scale
+        here = pair_columns(*given, r, s, factors, order, start, end, self._columns)
         return (r, s), rows.exchange.added(here)
 
 
@@ -748,7 +749,7 @@ def draw(
 ) -> tuple[Int32Array, FloatArray]:
     """Draw rows of the bag: those of this piece, ascending, and their sketch over the probabilities.
 
-    A row's size s is the length of its edges in the sketch, |r edge|. It is drawn with probability
+    A row's size s is the length of its gradient in the sketch, |r gradient|. It is drawn with probability
     p = min(1, (s + floor) / level), apart from all others, by a hash of the seed and its number. The level makes the
     expected number that of `size_level`: every piece finds the same from one histogram of all sizes.
 
@@ -765,12 +766,12 @@ def draw(
     """
     directions, n_outputs, in_bag = target.directions, rows.n_outputs, rows.in_bag
     assert directions is not None
-    tops = (np.abs(directions) * rows.top_edge).sum(axis=1)
+    tops = (np.abs(directions) * rows.top_gradient).sum(axis=1)
     top = np.sqrt((tops**2).sum())  # no size is above it but by rounding, and all pieces know it
     lowest = int(np.float64(top).view(np.int64) >> SIZE_SHIFT) - (SIZE_BINS - 1)
     factor = float(fixed_factor(np.array(top), rows.sum_bits))
     found = rows.over_blocks(
-        lambda a, b: count_sizes(rows.edge, directions, in_bag, lowest, factor, a, b, size), 2.0 * len(directions)
+        lambda a, b: count_sizes(rows.gradient, directions, in_bag, lowest, factor, a, b, size), 2.0 * len(directions)
     )
     floor, level = size_level(rows.added(found), factor, least, most)
     begins, number = rows.place.numbered
@@ -784,7 +785,7 @@ def draw(
     m, sketch = len(chosen), np.empty((len(chosen), len(directions) + 1))
 
     def project(block: tuple[int, int]) -> None:
-        of = rows.edge, rows.mass, directions, target.weight
+        of = rows.gradient, rows.hessian, directions, target.weight
         project_drawn(*of, size, floor, level, chosen, *block, sketch)
 
     alone = m * n_outputs * sketch.shape[1] * ADDED_SUMS < rows.limits.inline_work
@@ -815,7 +816,7 @@ def sent(
 def drawn_together(
     rows: RowColumns, features: IntArray, messages: Sequence[SentRows]
 ) -> tuple[Binned, Entries | None, FloatArray]:
-    """Bins of the drawn rows of all pieces (d, m), or stored entries; and their sketch. Their order does not matter."""
+    """Return bins of the drawn rows of all pieces (d, m), or stored entries, in any order; and their sketch."""
     if rows.is_alone:
         sketch, bins, counts, of_row = messages[0]
     else:

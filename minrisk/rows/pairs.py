@@ -19,7 +19,7 @@ import numpy as np
 from minrisk._kernels._dtypes import CHOICE, FLOAT_BITS, MAX_BINS, SCORE
 from minrisk._kernels.fixed import response_sums, unfixed
 from minrisk._kernels.losses import read_choices, sum_choices, weigh_choices
-from minrisk._kernels.pairwise import class_sums, edges_along, fill_odds, pair_slopes, pair_sums
+from minrisk._kernels.pairwise import class_sums, fill_odds, gradient_along, pair_slopes, pair_sums
 from minrisk._kernels.scores import add_joint, add_response, joint_counts, sum_joint
 from minrisk._kernels.split import bar_between, side_bounds, stored_side_bounds
 from minrisk._typing import Bag, FloatArray, IntArray
@@ -36,8 +36,8 @@ class PairRows(Rows):
     _odds: FloatArray | None = None
 
     def contrast_along(self, vector: FloatArray) -> None:
-        """Fill the contrast with the edges along a vector (D,)."""
-        tops = self.over_blocks(lambda a, b: edges_along(self.edge, vector, a, b, self._contrast))
+        """Fill the contrast with the gradient along a vector (D,)."""
+        tops = self.over_blocks(lambda a, b: gradient_along(self.gradient, vector, a, b, self._contrast))
         self._fix_contrast(float(self.exchange.largest(np.array([max(tops)]))[0]))
 
     def own_total(self, loss: PairRowLoss) -> float:
@@ -53,9 +53,9 @@ class PairRows(Rows):
 
         Times e^-log_scale of the last `gradients`, which were GEL's; the terms r = y are left out.
         """
-        factor = fixed_factor(np.array([self.top_mass.max()]), self.sum_bits - 1)  # a bit for the sum of two sums
+        factor = fixed_factor(np.array([self.top_hessian.max()]), self.sum_bits - 1)  # a bit for the sum of two sums
         parts = self.over_blocks(
-            lambda a, b: pair_sums(self.mass, self.costs.label, self.response, self.in_bag, factor[0], a, b)
+            lambda a, b: pair_sums(self.hessian, self.costs.label, self.response, self.in_bag, factor[0], a, b)
         )
         less, more = self.added(parts)
         return divide(more + less.T, factor)
@@ -68,16 +68,16 @@ class PairRows(Rows):
         self.over_blocks(lambda a, b: fill_odds(self.scores, self.costs.label, a, b, odds))
 
     def pair_slopes(self, vector: FloatArray) -> tuple[float, FloatArray]:
-        """Value and slope (D,) of the logistic loss over the bag at scores + response * vector, times e^-log_scale."""
+        """Return value and slope (D,) of the bag's logistic loss at scores + response * vector, times e^-log_scale."""
         assert self._odds is not None
         odds, costs = self._odds, self.costs
         grown = np.exp(np.array([vector[:, None] - vector, vector - vector[:, None]]))
         growth = float(grown.max())  # log(1 + z g) <= g log(1 + z) and z g / (1 + z g) <= g z / (1 + z) for g >= 1
         weighed = self.top_cost * np.exp(-self._log_scale)
-        top_edge = min(float(self.top_edge.max()) * growth, weighed)
+        top_gradient = min(float(self.top_gradient.max()) * growth, weighed)
         top_value = float(self.top_value.max())
         top_value = min(top_value * growth, top_value + weighed * self.n_outputs * np.log(growth))
-        factors = fixed_factor(np.array([top_value, top_edge]), self.sum_bits - self.n_outputs.bit_length())
+        factors = fixed_factor(np.array([top_value, top_gradient]), self.sum_bits - self.n_outputs.bit_length())
         parts = self.over_blocks(
             lambda a, b: pair_slopes(
                 costs.table,
@@ -100,11 +100,13 @@ class PairRows(Rows):
 
     def learner_edges(self, trees: Sequence[TreeLike]) -> FloatArray:
         """Return `edges` of each of these learners (T, D); the response is then that of the last one."""
-        factor = self.fixed_factor(self.top_edge)
+        factor = self.fixed_factor(self.top_gradient)
         sums = np.zeros((len(trees), self.n_outputs), dtype=np.int64)
         for own, tree in zip(sums, trees, strict=True):
             self.respond(tree)
-            parts = self.over_blocks(lambda a, b: response_sums(self.edge, self.response, self.in_bag, factor, a, b))
+            parts = self.over_blocks(
+                lambda a, b: response_sums(self.gradient, self.response, self.in_bag, factor, a, b)
+            )
             own += np.sum(parts, axis=0)
         return divide(self.exchange.added(sums), np.broadcast_to(factor, sums.shape))
 
@@ -113,7 +115,7 @@ class CorrectiveRows(PairRows):
     """`PairRows` that keep the responses of all learners, as joint ones, and the vectors they go with.
 
     Sums over learners and over rows are exact, hence independent of order, blocks and threads: vectors are multiples of
-    2^-32 (`minrisk.model.coded_trees`), and edges are whole numbers in them.
+    2^-32 (`minrisk.model.coded_trees`), and gradients are whole numbers in them.
 
     Parameters
     ----------
@@ -166,7 +168,7 @@ class CorrectiveRows(PairRows):
             bar_between(self.exchange.largest(bounds), self.barred)
 
     def _side_bounds(self) -> IntArray:
-        """Return the side bounds of each feature the bins on either side of the response; see `side_bounds`."""
+        """Return for each feature the bounds of the bins on either side of the response; see `side_bounds`."""
         if self.sparse is None:
             return np.asarray(side_bounds(self.X_binned, self.response))
         return np.asarray(stored_side_bounds(self.sparse.stored, self.response))
@@ -185,22 +187,22 @@ class CorrectiveRows(PairRows):
 
     def total_slopes(self, loss: PairRowLoss, vectors: FloatArray) -> tuple[float, FloatArray]:
         """Return value and slope (T + 1, D) of the loss over the bag with these vectors, times e^-log_scale."""
-        (scores, edge), tables = self._tried, self._kept.tables(vectors[:-1])
+        (scores, gradient), tables = self._tried, self._kept.tables(vectors[:-1])
 
-        def edges(a: int, b: int) -> FloatArray:
+        def fill(a: int, b: int) -> FloatArray:
             scores[a:b] = self._origin
             add_response(scores, self.response, vectors[-1], a, b)
             self._kept.add(tables, a, b, scores)
-            return loss.edges(self.costs, scores, self._log_scale, a, b, edge, self._value)
+            return loss.value_and_gradient(self.costs, scores, self._log_scale, a, b, gradient, self._value)
 
-        top_edge, top_value = self.largest(self.over_blocks(edges))
+        top_gradient, top_value = self.largest(self.over_blocks(fill))
         factor = self.fixed_factor(top_value)
-        whole = fixed_factor(top_edge, FLOAT_BITS - self.place.n_rows.bit_length())
+        whole = fixed_factor(top_gradient, FLOAT_BITS - self.place.n_rows.bit_length())
 
         def sums(a: int, b: int) -> tuple[IntArray, FloatArray, IntArray]:
             value = class_sums(self._value, self.costs.label, self.in_bag, factor, a, b)
-            before = self._kept.sums(edge, self.in_bag, whole, a, b)
-            return value, before, response_sums(edge, self.response, self.in_bag, whole, a, b)
+            before = self._kept.sums(gradient, self.in_bag, whole, a, b)
+            return value, before, response_sums(gradient, self.response, self.in_bag, whole, a, b)
 
         values, before, last = zip(*self.over_blocks(sums), strict=True)
         slope = -self.exchange.added(np.concatenate([self._kept.products(added(before)), added(last)[None]]))
@@ -229,22 +231,22 @@ class PlaneRows(CorrectiveRows):
         if self._n_planes == len(self._choices):
             more = np.empty((max(8, len(self._choices)), self.n_samples), dtype=CHOICE)
             self._choices = np.concatenate([self._choices, more])
-        kept, edge = self._choices[self._n_planes], self._tried[1]
-        self.over_blocks(lambda a, b: read_choices(edge, self.costs.label, a, b, kept))
+        kept, gradient = self._choices[self._n_planes], self._tried[1]
+        self.over_blocks(lambda a, b: read_choices(gradient, self.costs.label, a, b, kept))
         self._n_planes += 1
 
     def weigh_planes(self, shares: FloatArray) -> None:
-        """Make the edges sums of those of the planes times their shares (P,), from now on."""
+        """Make the gradient the sum of those of the planes times their shares (P,), from now on."""
         kept, counted = self._choices[: self._n_planes], np.flatnonzero(shares)
         kept, shares = np.ascontiguousarray(kept[counted]), np.ascontiguousarray(shares[counted])
         tops = self.over_blocks(
-            lambda a, b: weigh_choices(kept, shares, self.costs.label, self.costs.weight, a, b, self.edge)
+            lambda a, b: weigh_choices(kept, shares, self.costs.label, self.costs.weight, a, b, self.gradient)
         )
-        self.top_edge = self.largest(tops)
+        self.top_gradient = self.largest(tops)
         self._fix_columns(1)
 
     def plane_edges(self) -> FloatArray:
-        """Return the sum over rows of response * edge in each plane, (P, D)."""
+        """Return `edges` by the gradient of each plane, (P, D)."""
         kept, D = self._choices[: self._n_planes], self.n_outputs
         factor = fixed_factor(np.array([self.top_weight]), self.sum_bits - 1)  # a bit for a row that counts twice
         sums: IntArray = self.added(

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple, Protocol, Self, TypeGuard
 from minrisk._typing import FloatArray, IntArray
 from minrisk.rows.costs import RowCosts
 
-EXPONENTIAL = "exponential"  # the trait of a loss c+ e^h + c- e^-h per entry: its mass is its value
+EXPONENTIAL = "exponential"  # the trait of a loss c+ e^h + c- e^-h per entry: its Hessian is its value
 SEPARABLE = "separable"  # a sum over outputs of convex functions of one score each
 SERIES = "series"  # a separable loss whose third to sixth derivatives are no larger than the second
 JOINT = "joint"  # a loss of all scores of a row together: its value belongs to rows, not to outputs
 
-SOFTMAX_EDGES = "softmax edges"  # a joint loss whose edges are 1 at the true class less probabilities
+SOFTMAX_GRADIENT = "softmax gradient"  # a joint loss whose `gradient` is 1 at the true class less probabilities
 
 
 class Gradients(Protocol):
@@ -90,7 +90,7 @@ class PairRowLoss(JointRowLoss, Protocol):
     """What `PairRows` ask of a loss."""
 
     def own_terms(self, costs: RowCosts) -> FloatArray: ...
-    def edges(self, *arguments: Any, **options: Any) -> FloatArray: ...
+    def value_and_gradient(self, *arguments: Any, **options: Any) -> FloatArray: ...
 
 
 class Groups(NamedTuple):
@@ -124,7 +124,7 @@ class ChainRowLoss(Protocol):
     def for_costs(self, costs: RowCosts) -> Self: ...
 
     def exponents(self, *arguments: Any, **options: Any) -> FloatArray: ...
-    def edges(self, *arguments: Any, **options: Any) -> FloatArray: ...
+    def row_weights(self, *arguments: Any, **options: Any) -> FloatArray: ...
 
 
 RowLoss = SeparableRowLoss | JointRowLoss | ChainRowLoss | Gradients

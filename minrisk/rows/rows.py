@@ -1,7 +1,7 @@
 """Rows in the memory of this process: their columns, and all that the boosting loop asks of them.
 
-Columns stay with the rows: X_binned, costs, weights, scores, edge, mass, response, contrast, leaf. What travels to
-the loop is small: sums over rows, as exact integers in fixed point (so that no division of the rows into blocks,
+Columns stay with the rows: X_binned, costs, weights, scores, gradient, hessian, response, contrast, leaf. What travels
+to the loop is small: sums over rows, as exact integers in fixed point (so that no division of the rows into blocks,
 threads or machines can change a bit of the model), and maxima. Rows may be one of several pieces
 (`minrisk.rows.exchange`), which may lie on other machines (`minrisk.rows.remote`).
 
@@ -111,7 +111,7 @@ class Rows(SearchedColumns):
 
     def rest(self, scores: bool = False) -> None:
         """Free what `gradients` and `grow` fill again, and the scores if so told: memory for others in the meantime."""
-        self.edge = self.mass = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
+        self.gradient = self.hessian = np.empty((0, self.n_outputs), dtype=dtypes.SCORE)
         self.__dict__.pop("_growth", None)
         self.__dict__.pop("_pair_growth", None)
         if scores:
@@ -186,7 +186,7 @@ class Rows(SearchedColumns):
             )
 
     def _start_one_by_one(self, learners: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
-        """`start_at` for learners that are not trees on bins, or whose responses are kept."""
+        """Do `start_at` for learners that are not trees on bins, or whose responses are kept."""
         self.scores[:] = 0.0
         self.shift(intercept)
         for learner, own in zip(learners, vectors, strict=True):
@@ -200,7 +200,7 @@ class Rows(SearchedColumns):
         return self._trained_costs().facts()
 
     def _trained_costs(self) -> RowCosts:
-        """Those of the rows that something is learnt from: weights may be shared with others that learn from all."""
+        """Return the costs of rows that something is learnt from: others may share the weights and learn from all."""
         first, last = self.left_out
         if first == last:
             return self.costs
@@ -224,39 +224,42 @@ class Rows(SearchedColumns):
         return float(self.for_costs(loss).zero_risk(self._trained_costs()))
 
     def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
-        """Fill edge and mass at the present scores."""
+        """Fill gradient and hessian, see `minrisk.losses.base.Surrogate`, at the present scores."""
         here = self.for_costs(loss)
-        if len(self.edge) < self.n_samples:  # after a rest
-            self.edge, self.mass = empty((2, *self.scores.shape), dtypes.SCORE)
+        if len(self.gradient) < self.n_samples:  # after a rest
+            self.gradient, self.hessian = empty((2, *self.scores.shape), dtypes.SCORE)
             if len(self.leaf) < self.n_samples:
                 self._forget_leaves()
         tops = self.over_blocks(
-            lambda a, b: here.gradients(self.costs, self.scores, log_scale, a, b, self.edge, self.mass), LOSS_SUMS
+            lambda a, b: here.gradients(self.costs, self.scores, log_scale, a, b, self.gradient, self.hessian),
+            LOSS_SUMS,
         )
-        self.top_edge, self.top_mass, self.top_value = self.largest(tops)
+        self.top_gradient, self.top_hessian, self.top_value = self.largest(tops)
         self._restrict(None)
         self._log_scale = log_scale
-        self._whole_mass: FloatArray | None = None  # until `values` knows it
-        top = max(self.top_mass.tolist()) if {EXPONENTIAL, JOINT} & loss.traits else 1.0  # weights that may overflow
+        self._whole_hessian: FloatArray | None = None  # until `values` knows it
+        top = max(self.top_hessian.tolist()) if {EXPONENTIAL, JOINT} & loss.traits else 1.0  # weights that may overflow
         return Totals(self.values(loss), log_scale, log_scale + math.log(top) if top > 0 else log_scale)
 
     def values(self, loss: RowLoss) -> FloatArray:
-        """Sums of the loss over the bag at the present scores (D,), times e^-log_scale of the last `gradients`."""
+        """Sum the loss over the bag at the present scores (D,), times e^-log_scale of the last `gradients`."""
         if EXPONENTIAL in loss.traits:
-            self._whole_mass = self._mass_sums() if self.whole else None
-            return self._mass_sums() if self._whole_mass is None else self._whole_mass
+            self._whole_hessian = self._hessian_sums() if self.whole else None
+            return self._hessian_sums() if self._whole_hessian is None else self._whole_hessian
         if is_separable(loss):
             self.bag_value = np.asarray(self.slopes(loss, np.zeros(self.n_outputs))[0])
             return self.bag_value
         assert is_joint(loss)
         factor = self.fixed_factor(self.top_value)
         parts = self.over_blocks(
-            lambda a, b: loss.value_sums(self.costs, self.scores, self._log_scale, self.edge, self.in_bag, factor, a, b)
+            lambda a, b: loss.value_sums(
+                self.costs, self.scores, self._log_scale, self.gradient, self.in_bag, factor, a, b
+            )
         )
         return np.asarray(unfixed(self.added(parts), self.top_value, self.sum_bits))
 
-    def _mass_sums(self) -> FloatArray:
-        return np.asarray(unfixed(self._column_sums(self.mass, self.top_mass), self.top_mass, self.sum_bits))
+    def _hessian_sums(self) -> FloatArray:
+        return np.asarray(unfixed(self._column_sums(self.hessian, self.top_hessian), self.top_hessian, self.sum_bits))
 
     def _column_sums(self, values: FloatArray, top: FloatArray, spare: int = 0) -> IntArray:
         bits = self.sum_bits - spare
@@ -274,20 +277,20 @@ class Rows(SearchedColumns):
         self.whole = in_bag is None
 
     def weigh(self, in_bag: Bag | None, columns: int = 1) -> FloatArray:
-        """Restrict the next sums to the bag; returns the column sums of the mass (D,).
+        """Restrict the next sums to the bag; returns the column sums of the Hessian (D,).
 
-        `columns` says what `best_stump` will need: 0 nothing, 1 edges, 2 edges and masses.
+        `columns` says what `best_stump` will need: 0 nothing, 1 gradients, 2 gradients and Hessians.
         """
         self._restrict(in_bag)
         if columns:
             self._fix_columns(columns)
-        if in_bag is None and self._whole_mass is not None:
-            return self._whole_mass
-        return self._mass_sums()
+        if in_bag is None and self._whole_hessian is not None:
+            return self._whole_hessian
+        return self._hessian_sums()
 
     def _fix_columns(self, n_columns: int) -> None:
-        """Bring edges (1) and masses (2) to fixed point for the histograms of stumps."""
-        columns = [(self.edge, self.top_edge), (self.mass, self.top_mass)][:n_columns]
+        """Bring gradients (1) and Hessians (2) to fixed point for the histograms of stumps."""
+        columns = [(self.gradient, self.top_gradient), (self.hessian, self.top_hessian)][:n_columns]
         if self.fixed.shape[1] != len(columns) * self.n_outputs:  # once
             self.fixed = np.empty((self.n_samples, len(columns) * self.n_outputs), dtype=self.fixed.dtype)
         totals, factors = [], []
@@ -306,9 +309,9 @@ class Rows(SearchedColumns):
         return np.asarray(np.sum(parts, axis=0))
 
     def edges(self) -> FloatArray:
-        """Return the sum over rows of response * edge, (D,)."""
-        factor = self.fixed_factor(self.top_edge)
-        return divide(self._response_sums(self.edge, factor), factor)
+        """Return the edge of the learner in each output: the sum over rows of response * gradient, (D,)."""
+        factor = self.fixed_factor(self.top_gradient)
+        return divide(self._response_sums(self.gradient, factor), factor)
 
     def _response_sums(self, values: FloatArray, factor: FloatArray) -> IntArray:
         return self.added(
@@ -316,9 +319,9 @@ class Rows(SearchedColumns):
         )
 
     def side_sums(self) -> tuple[FloatArray, FloatArray]:
-        """Return edge and mass summed over the rows with response -1 and those with +1, (2, D) each."""
+        """Return gradient and Hessian summed over the rows with response -1 and those with +1, (2, D) each."""
         sides = []
-        for values, top in ((self.edge, self.top_edge), (self.mass, self.top_mass)):
+        for values, top in ((self.gradient, self.top_gradient), (self.hessian, self.top_hessian)):
             factor = fixed_factor(top, self.sum_bits - 1)  # a bit for the sum of two sums
             whole, signed = self._column_sums(values, top, 1), self._response_sums(values, factor)
             sides.append(divide(np.array([whole - signed, whole + signed]) // 2, factor))
@@ -341,7 +344,7 @@ class Rows(SearchedColumns):
         """Fill the contrast column: what f = +1 rather than -1 gains per row while the vector is held."""
         here = self.for_costs(loss)
         tops = self.over_blocks(
-            lambda a, b: here.contrast(self.costs, self.scores, self.edge, vector, a, b, self._contrast)
+            lambda a, b: here.contrast(self.costs, self.scores, self.gradient, vector, a, b, self._contrast)
         )
         self._fix_contrast(float(self.exchange.largest(np.array([max(tops)]))[0]))
 
@@ -392,7 +395,7 @@ class Rows(SearchedColumns):
         return int(self.added([np.array([part]) for part in parts])[0]) / factor / total
 
     def savings(self, constant: int) -> FloatArray:
-        """Sums over rows (3,): the weight, and by it what they cost less than this decision for all, and its square."""
+        """Sum over rows (3,) the weight, and by it what they cost less than this decision for all, and its square."""
         table, row, weight = self.costs[:3]
         saved = table[row, constant] - table[row, np.argmax(self.deciding_scores, axis=1)]
         sums = np.stack([weight, weight * saved, weight * saved**2], axis=1)
@@ -400,18 +403,18 @@ class Rows(SearchedColumns):
 
     # -- trees with a vector in every leaf -----------------------------------------------------------------------
     def grow(self, target: Target, rule: GrowthRule, features: IntArray, seed: int) -> GrownTree:
-        """Grow a tree leaf by leaf on the bag, by edge and mass; `leaf` holds every row's leaf number afterwards."""
+        """Grow a tree leaf by leaf on the bag, by gradient and Hessian; `leaf` then holds every row's leaf number."""
         return self._growth.grow(target, rule, features, seed)
 
     def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
-        """Return edge and mass summed over the bag's rows of each leaf of the grown tree, (L, D) each."""
+        """Return gradient and Hessian summed over the bag's rows of each leaf of the grown tree, (L, D) each."""
         return self._growth.leaf_sums()
 
     def whole_rounds(self, rule: RoundRule, n_rounds: int) -> WholeRounds | None:
         """Make rounds in one call, where these rows offer that and so many rounds pay for it.
 
         The rows are at the gradients of the loss, all of them in the bag. Of the seeds given, the first rounds are
-        made, perhaps not all; none if nothing lowers the loss. Only scores, edge and mass follow them.
+        made, perhaps not all; none if nothing lowers the loss. Only scores, gradient and Hessian follow them.
 
         Of so many classes that threads pay, they are made of their parts.
         """
@@ -424,10 +427,10 @@ class Rows(SearchedColumns):
         return whole_rounds(self, rule, self.weigh(None, 0), n_rounds)
 
     def grow_pairs(self, rule: GrowthRule, ridge: float, features: IntArray) -> GrownTree:
-        """Grow a tree each of whose nodes looks at its own pair of classes, by the loss with the trait `SOFTMAX_EDGES`.
+        """Grow a tree each of whose nodes looks at a pair of classes, by the loss with the trait `SOFTMAX_GRADIENT`.
 
-        A node's pair is the class of the largest edge and the one against which a Newton step lowers the loss most;
-        the node is split where edge^2 / (mass + ridge) along the pair gains most.
+        A node's pair is the class of the largest gradient and the one against which a Newton step lowers the loss most;
+        the node is split where gradient^2 / (Hessian + ridge) along the pair gains most.
         """
         return self._pair_growth.grow_pairs(rule, ridge, features, self._log_scale)
 
@@ -457,15 +460,15 @@ NO_MORE = 1 << 62  # rounds of parts, once it is compiled
 _rounds_of_parts = 0  # so far in this process
 
 
-def whole_rounds(rows: RowColumns, rule: RoundRule, mass: FloatArray, n_rounds: int) -> WholeRounds | None:
+def whole_rounds(rows: RowColumns, rule: RoundRule, hessian: FloatArray, n_rounds: int) -> WholeRounds | None:
     """Make rounds in one call, where these rows offer that and so many rounds pay for it.
 
     The rows are at the gradients of the loss, all of them in the bag. Of the seeds given, the first rounds are
-    made, perhaps not all; none if nothing lowers the loss. Only scores, edge and mass follow them.
+    made, perhaps not all; none if nothing lowers the loss. Only scores, gradient and Hessian follow them.
     """
     costs, everyone = rows.costs, np.flatnonzero(rows.bag_of(np.arange(rows.n_trained))).astype(np.int32)
     value, growth = np.empty(rows.n_outputs), rule.growth
-    top = np.array([rows.top_edge, rows.top_mass, rows.top_value])
+    top = np.array([rows.top_gradient, rows.top_hessian, rows.top_value])
     width = rule.sketch + 1 if rule.sketch else 2 * rows.n_outputs + 1
     first, last = rows.left_out
     given = TrainingRows(
@@ -480,7 +483,7 @@ def whole_rounds(rows: RowColumns, rule: RoundRule, mass: FloatArray, n_rounds: 
         everyone,
         rows.sum_bits,
     )
-    state = State(rows.scores, rows.edge, rows.mass, rows.leaf, top, value, mass.copy())
+    state = State(rows.scores, rows.gradient, rows.hessian, rows.leaf, top, value, hessian.copy())
     # The kernel is compiled for one type of each field.
     how = rule._replace(features=read_only(rule.features), growth=growth._replace(n_rows=None))
     space = Space(

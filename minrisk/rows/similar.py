@@ -34,7 +34,7 @@ class SimilarRows(Rows):
     """`Rows` of points, with real-valued responses.
 
     Bins are not used: learners along bins find one bin per feature. Every piece of the rows knows all points, and
-    computes the distances of all to an anchor; edges, masses and responses are of its own rows.
+    computes the distances of all to an anchor; gradients, Hessians and responses are of its own rows.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class SimilarRows(Rows):
         self._room = max(8, int(cache_bytes // (8 * max(1, len(X)))))
         self._here = slice(self.place.first, self.place.first + n)  # own rows among all points
         if self.trainable:
-            self._whole = np.empty((2 * self.n_outputs, n))  # edges, then masses
+            self._whole = np.empty((2 * self.n_outputs, n))  # gradients, then Hessians
             least = -self.exchange.largest(np.array([-costs.weight.min(initial=np.inf)]))[0]
             self._alike = least == self.top_weight
 
@@ -128,25 +128,28 @@ class SimilarRows(Rows):
 
     # -- what learners are chosen by ---------------------------------------------------------------------------------
     def weigh(self, in_bag: Bag | None, columns: int = 1) -> FloatArray:
-        """Restrict the next sums to the bag; returns the column sums of the mass (D,).
+        """Restrict the next sums to the bag; returns the column sums of the Hessian (D,).
 
-        `columns` says what `best_stump` will need: 0 nothing, 1 edges, 2 edges and masses.
+        `columns` says what `best_stump` will need: 0 nothing, 1 gradients, 2 gradients and Hessians.
 
-        Edges and masses become whole numbers by output, such that their sums with a response are exact.
+        Gradients and Hessians become whole numbers by output, such that their sums with a response are exact.
         """
-        mass = super().weigh(in_bag, 0)
+        hessian = super().weigh(in_bag, 0)
         bits = min(self.sum_bits, PRODUCT_BITS)
         units = []
-        for values, top, first in ((self.edge, self.top_edge, 0), (self.mass, self.top_mass, self.n_outputs)):
+        for values, top, first in (
+            (self.gradient, self.top_gradient, 0),
+            (self.hessian, self.top_hessian, self.n_outputs),
+        ):
             factor = fixed_factor(top, bits)
             units.append(divide(np.ones(self.n_outputs), factor))
             self._put_whole(values, factor, first)
         self._units = np.array(units)
-        return mass
+        return hessian
 
-    def start_search(self, mass: FloatArray, gain: int) -> None:
-        """Set what learners of this round are judged by: the mass of all rows, and which drop."""
-        self._mass, self._gain = mass, gain
+    def start_search(self, hessian: FloatArray, gain: int) -> None:
+        """Set what learners of this round are judged by: the Hessian of all rows, and which drop."""
+        self._hessian, self._gain = hessian, gain
         self._pool = self.exchange.gathered(self.in_bag & (self.costs.weight > 0.0))  # points that may be anchors
         ones = np.ones(self.n_samples)
         self._total = self._summed(lambda a, b, out: kernels.single_sums(ones, self._whole, a, b, out))
@@ -173,18 +176,18 @@ class SimilarRows(Rows):
         return self._drop(self._summed(lambda a, b, out: kernels.single_sums(response, self._whole, a, b, out)), True)
 
     def _drop(self, sums: FloatArray, real: bool) -> float:
-        edge, mass = sums.reshape(2, -1) * self._units
-        return float(kernels.drop(edge, mass if real else self._mass, self._gain))
+        edge, hessian = sums.reshape(2, -1) * self._units
+        return float(kernels.drop(edge, hessian if real else self._hessian, self._gain))
 
     def moments(self) -> FloatArray:
-        """Return U U' of Eq. (7) over the bag, (D, D): u = edge / sqrt(mass of all rows), up to a factor."""
+        """Return U U' of Eq. (7) over the bag, (D, D): u = gradient / sqrt(Hessian of all rows), up to a factor."""
         scale = self._units[0] * self._inverse_root()
         share = divide(np.ones(self.n_samples), self.costs.weight)
         if self._alike:
             widest = self.exchange.largest(np.array([share.max(initial=0.0)]))[0]
-            top = float((self.top_edge * self._inverse_root()).max()) * float(np.sqrt(widest))
+            top = float((self.top_gradient * self._inverse_root()).max()) * float(np.sqrt(widest))
         else:
-            longest = self.over_blocks(lambda a, b: np.abs(self.edge[a:b] * self._inverse_root()).max(axis=1))
+            longest = self.over_blocks(lambda a, b: np.abs(self.gradient[a:b] * self._inverse_root()).max(axis=1))
             own = (np.concatenate(longest) * np.sqrt(share)).max(initial=0.0)
             top = float(self.exchange.largest(np.array([own]))[0])
         factor = float(fixed_factor(np.array(top * top), min(self.sum_bits, PRODUCT_BITS)))
@@ -198,18 +201,18 @@ class SimilarRows(Rows):
         return np.asarray(upper + np.triu(upper, 1).T)
 
     def binarise(self, vector: FloatArray) -> None:
-        """Binarized classes of all points by an eigenvector (D,) of `moments`: the signs of v1 = U' q, Eq. (10)."""
+        """Return binarized classes of all points by an eigenvector (D,) of `moments`: signs of v1 = U' q, Eq. (10)."""
         direction = vector * self._units[0] * self._inverse_root()
         side = np.ones(self.n_samples, dtype=np.int8)
         self.over_blocks(lambda a, b: kernels.binarise(self._whole, direction, a, b, side))
         self._side = self.exchange.gathered(side)
 
     def _inverse_root(self) -> FloatArray:
-        """Return 1 / sqrt(mass of all rows), 0 where there is none."""
-        return np.sqrt(divide(np.ones(self.n_outputs), self._mass))
+        """Return 1 / sqrt(Hessian of all rows), 0 where there is none."""
+        return np.sqrt(divide(np.ones(self.n_outputs), self._hessian))
 
     def most_isolated(self) -> int:
-        """The point whose isolation lowers the loss most; coincident points count together, ties to the first place."""
+        """Find the point whose isolation lowers the loss most; coincident ones count as one, ties to the first."""
         location, n_locations = self.location
         if n_locations == self.place.n_rows:
             own = np.empty(self.n_samples)
@@ -227,7 +230,7 @@ class SimilarRows(Rows):
         return int(best[np.argmin(self._place[best])])
 
     def _isolation_drops(self, whole: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        kernels.isolation_drops(whole, self._total, self._units[0], self._mass, self._gain, start, stop, out)
+        kernels.isolation_drops(whole, self._total, self._units[0], self._hessian, self._gain, start, stop, out)
 
     def nearest_other(self, point: int) -> float:
         """Return smallest squared distance from a point that is not 0; infinite where all points coincide."""
@@ -275,7 +278,7 @@ class SimilarRows(Rows):
             size, place = min(2 * size, largest), int(batch[-1]) + 1
 
     def _ordered(self, row: int, near: np.ndarray, most: int | None) -> tuple[IntArray, bool]:
-        """Points of the other binarized class, elsewhere than the row's point; nearest first, then by their places.
+        """Return points of the other binarized class, elsewhere than the row's point; nearest first, then by place.
 
         The nearest `most` and those as near as the last of them; and whether these are all. With
         `n_neighbors`, where some of these are of the other class, they are all.
@@ -342,11 +345,11 @@ class SimilarRows(Rows):
 
         A fourth line, if there, is the sum of the absolute values of the slope's terms, which are exponentials.
 
-        The exponential's from edge and mass, with the fourth line.
+        The exponential's from gradient and Hessian, with the fourth line.
         """
         if EXPONENTIAL not in loss.traits:
             return super().slopes(loss, vector)
-        bound = self.top_mass * np.exp(np.abs(vector))  # as |f| <= 1
+        bound = self.top_hessian * np.exp(np.abs(vector))  # as |f| <= 1
         factors = fixed_factor(np.tile(bound, (4, 1)), min(self.sum_bits, PRODUCT_BITS))
 
         def sums(start: int, stop: int) -> IntArray:
@@ -361,7 +364,7 @@ COMPONENTS = 50  # MNIST: 79 % of the 31 nearest are found (32: 70 %)
 
 
 def neighbors_of(points: Points | SparsePoints, n_neighbors: int) -> IntArray:
-    """Rows of the `n_neighbors` nearest other points of every point, (n, k), in no order; all where there are no more.
+    """Find the rows of the `n_neighbors` nearest other points of every point, (n, k), in no order; or all there are.
 
     Nearest in the first `COMPONENTS` principal components: exact for as many features, approximate for more. One
     thread, since sums in another order could choose another of two equally near points.

@@ -11,12 +11,12 @@ import numpy as np
 
 from minrisk._kernels._dtypes import FIXED, MAX_BINS, TIE
 from minrisk._kernels.histogram import (
-    edge_histogram,
-    edge_histogram_sparse,
+    gradient_histogram,
+    gradient_histogram_sparse,
     leaf_histogram,
     leaf_histogram_sparse,
     leaf_sums,
-    stored_edge_histogram,
+    stored_gradient_histogram,
     stored_leaf_histogram,
 )
 from minrisk._kernels.split import (
@@ -51,11 +51,11 @@ class SearchedColumns(RowColumns):
     """Columns of rows that stumps and changes of leaves are looked for on."""
 
     # -- stumps --------------------------------------------------------------------------------------------------
-    def best_stump(self, gain: int, mass: FloatArray, features: IntArray) -> Split | None:
+    def best_stump(self, gain: int, hessian: FloatArray, features: IntArray) -> Split | None:
         """Find the stump of the largest drop over `features`; ties to the lowest feature, then the lowest bin."""
         width, n_bins, total = self.fixed.shape[1], self.n_bins, self.fixed_total
         unit = divide(1.0, self.fixed_factors)
-        ratio = unit if gain in (SIDES_GAIN, LARGEST_EDGE_GAIN, ABSOLUTE_EDGE_GAIN) else divide(unit, mass)
+        ratio = unit if gain in (SIDES_GAIN, LARGEST_EDGE_GAIN, ABSOLUTE_EDGE_GAIN) else divide(unit, hessian)
 
         def scan(chunk: IntArray, sums: np.ndarray) -> tuple[FloatArray, IntArray]:
             drop, where = np.empty(len(chunk)), np.empty(len(chunk), dtype=np.int64)
@@ -64,10 +64,10 @@ class SearchedColumns(RowColumns):
             elif gain == LARGEST_EDGE_GAIN:
                 scan_largest(sums, chunk, n_bins, total, ratio, self.barred, drop, where)
             else:
-                scan_edges(sums, chunk, n_bins, total, ratio, mass, gain, drop, where)
+                scan_edges(sums, chunk, n_bins, total, ratio, hessian, gain, drop, where)
             return drop, where
 
-        order, (drop, where) = self.scanned(features, (MAX_BINS, width), width, self.add_edges, scan)
+        order, (drop, where) = self.scanned(features, (MAX_BINS, width), width, self.add_gradients, scan)
         top = drop.max()
         if not top > 0:
             return None
@@ -75,37 +75,37 @@ class SearchedColumns(RowColumns):
         best = ties[np.argmin(order[ties])]
         return Split(int(order[best]), int(where[best]), float(drop[best]))
 
-    def add_edges(self, features: IntArray, sums: np.ndarray) -> None:
-        """Add the bag's edges (and masses) by bin to sums (f, MAX_BINS, columns); all features are indexed, or none."""
+    def add_gradients(self, features: IntArray, sums: np.ndarray) -> None:
+        """Add the bag's fixed columns by bin to sums (f, MAX_BINS, columns); all features are indexed, or none."""
         self._add_columns(self.fixed, self.fixed_total_here, features, sums)
 
     def _add_columns(self, fixed: np.ndarray, total_here: IntArray, features: IntArray, sums: np.ndarray) -> None:
         """Add other columns of whole numbers, (n, columns), whose sums over these rows are known."""
         index = self.index
         if self.sparse is not None:
-            stored_edge_histogram(self.sparse.stored, read_only(features), fixed, total_here, sums)
+            stored_gradient_histogram(self.sparse.stored, read_only(features), fixed, total_here, sums)
         elif index.indexed[features[0]]:
-            edge_histogram_sparse(
+            gradient_histogram_sparse(
                 self.X_binned, features, fixed, index.offsets, index.rows, total_here, index.frequent, self.n_bins, sums
             )
         else:
             for start, stop in self.undivided:
-                edge_histogram(self.X_binned, features, fixed, start, stop, sums)
+                gradient_histogram(self.X_binned, features, fixed, start, stop, sums)
 
-    def stump_bounds(self, loss: SeriesRowLoss, mass: FloatArray, features: IntArray) -> StumpBounds | None:
+    def stump_bounds(self, loss: SeriesRowLoss, hessian: FloatArray, features: IntArray) -> StumpBounds | None:
         """Find all stumps over `features` that may lower the loss most, by the sums of few derivatives; None: none.
 
         Edges alone rule out most features, the third and fifth derivatives most bins of the others.
         """
         D, value, n_bins = self.n_outputs, self.bag_value, self.n_bins
-        edge_unit = divide(1.0, self.fixed_factors)
+        gradient_unit = divide(1.0, self.fixed_factors)
 
         def scan_edges_only(chunk: IntArray, sums: np.ndarray) -> tuple[FloatArray, FloatArray, IntArray]:
             (low, high), where = np.empty((2, len(chunk))), np.empty(len(chunk), dtype=np.int64)
-            scan_simple_bounds(sums, chunk, n_bins, self.fixed_total, edge_unit, mass, value, low, high, where)
+            scan_simple_bounds(sums, chunk, n_bins, self.fixed_total, gradient_unit, hessian, value, low, high, where)
             return low, high, where
 
-        order, (low, high, where) = self.scanned(features, (MAX_BINS, D), D, self.add_edges, scan_edges_only)
+        order, (low, high, where) = self.scanned(features, (MAX_BINS, D), D, self.add_gradients, scan_edges_only)
         ahead = float(low.max())
         if not ahead > 0:
             return None
@@ -122,7 +122,7 @@ class SearchedColumns(RowColumns):
         ) -> tuple[FloatArray, FloatArray, FloatArray]:
             detail = np.zeros((len(chunk) if detailed else 0, MAX_BINS, 3, D))
             low, high = np.zeros((2, len(chunk), MAX_BINS))
-            scan_series(sums, chunk, n_bins, total, unit, mass, even, value, least, low, high, detail)
+            scan_series(sums, chunk, n_bins, total, unit, hessian, even, value, least, low, high, detail)
             return low, high, detail
 
         shape, add = (MAX_BINS, 3 * D), partial(self._add_columns, fixed, total_here)
@@ -164,12 +164,12 @@ class SearchedColumns(RowColumns):
 
     def _series(self, loss: SeriesRowLoss) -> tuple[np.ndarray, IntArray, FloatArray, FloatArray]:
         """Bring -l', l''' and l^(5) to fixed point (n, 3 D); also their sums, those of l^(4) and l^(6), and factors."""
-        D, top = self.n_outputs, self.top_mass
+        D, top = self.n_outputs, self.top_hessian
         fixed = np.empty((self.n_samples, 3 * D), dtype=self.fixed.dtype)
         factor, even = fixed_factor(top, self.fixed_bits), self.fixed_factor(top)
         parts = self.over_blocks(
             lambda a, b: loss.series_columns(
-                self.costs, self.scores, self.edge, self.in_bag, self.fixed_factors, factor, even, a, b, fixed
+                self.costs, self.scores, self.gradient, self.in_bag, self.fixed_factors, factor, even, a, b, fixed
             )
         )
         here = np.asarray(np.sum(parts, axis=0))

@@ -25,7 +25,7 @@ class StepProblem(NamedTuple):
 
     rows: Rows
     loss: Loss
-    mass: FloatArray  # (D,) sum of the mass over the bag
+    hessian: FloatArray  # (D,), its sum over the bag
     value: float  # loss over the bag at a = 0
     ridge: FloatArray  # (D,)
     log_scale: float  # sums are times exp(-log_scale)

@@ -33,10 +33,10 @@ from minrisk.steps.base import LARGEST_STEP, Step, StepProblem, StepSolver, clip
 UNPROVEN = math.nan  # the edge of a round that proves nothing of the loss
 
 
-def edge_of(edge: FloatArray, room: FloatArray) -> float:
+def edge_of(edges: FloatArray, room: FloatArray) -> float:
     """Return phi from E and R; no entry of a vector exceeds 18, which leaves e^-36 of an answer that is all right."""
     total = float(room.sum())
-    return float(np.minimum(np.abs(edge), math.tanh(LARGEST_STEP) * room).sum()) / total if total > 0.0 else 0.0
+    return float(np.minimum(np.abs(edges), math.tanh(LARGEST_STEP) * room).sum()) / total if total > 0.0 else 0.0
 
 
 def shortened(edge: float, factor: float) -> float:
@@ -66,10 +66,10 @@ class ClosedFormStep(StepSolver):
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response, in one pass over the rows."""
-        edge, mass = problem.rows.edges(), problem.mass
-        room = mass + 2.0 * problem.ridge
-        vector = minimiser(edge, room)
-        return Step(vector[None], value_after(edge, mass, vector), edge=edge_of(edge, room))
+        edges, hessian = problem.rows.edges(), problem.hessian
+        room = hessian + 2.0 * problem.ridge
+        vector = minimiser(edges, room)
+        return Step(vector[None], value_after(edges, hessian, vector), edge=edge_of(edges, room))
 
 
 @dataclass(frozen=True)
@@ -86,21 +86,22 @@ class TwoSidedStep(StepSolver):
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise on either side, in four passes over the rows."""
-        edge, mass = problem.rows.side_sums()
-        room = mass + problem.ridge
-        sides = minimiser(edge, room)
-        return Step(sides, value_after(edge, mass, sides), edge=edge_of(edge, room))
+        gradient, hessian = problem.rows.side_sums()
+        room = hessian + problem.ridge
+        sides = minimiser(gradient, room)
+        return Step(sides, value_after(gradient, hessian, sides), edge=edge_of(gradient, room))
 
 
-def minimiser(edge: FloatArray, room: FloatArray) -> FloatArray:
+def minimiser(gradient: FloatArray, room: FloatArray) -> FloatArray:
     """Return the minimiser of T cosh a - E sinh a, atanh(E / T), 0 where T is 0."""
-    ratio = np.divide(edge, room, out=np.zeros_like(edge), where=room > 0)
+    ratio = np.divide(gradient, room, out=np.zeros_like(gradient), where=room > 0)
     with np.errstate(divide="ignore"):
         return clip_step(np.arctanh(np.clip(ratio, -1.0, 1.0)))
 
 
-def value_after(edge: FloatArray, mass: FloatArray, vector: FloatArray) -> float:
-    return float(np.sum(mass * np.cosh(vector) - edge * np.sinh(vector)))
+def value_after(gradient: FloatArray, hessian: FloatArray, vector: FloatArray) -> float:
+    """Return the exponential loss after this vector, T cosh a - E sinh a."""
+    return float(np.sum(hessian * np.cosh(vector) - gradient * np.sinh(vector)))
 
 
 # -- Newton's method ---------------------------------------------------------------------------------------------------
@@ -123,7 +124,7 @@ class NewtonStep(StepSolver):
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response, in a few passes over the rows."""
-        D, loss = len(problem.mass), problem.loss
+        D, loss = len(problem.hessian), problem.loss
         assert is_separable(loss)  # as `requires` says
         low, high = np.full(D, -LARGEST_STEP), np.full(D, LARGEST_STEP)
         vector = np.zeros(D)
@@ -131,7 +132,7 @@ class NewtonStep(StepSolver):
         for number in range(NEWTON_ITERATIONS):
             value, own_slope, own_curvature, *terms = problem.rows.slopes(loss, vector)
             if number == 0 and EXPONENTIAL in loss.traits:
-                edge = edge_of(own_slope, problem.mass + 2.0 * problem.ridge)
+                edge = edge_of(own_slope, problem.hessian + 2.0 * problem.ridge)
             ridge_slope, ridge_curvature = loss.phantom(vector)
             slope = own_slope + problem.ridge * ridge_slope
             curvature = own_curvature + problem.ridge * ridge_curvature

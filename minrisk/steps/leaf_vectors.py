@@ -25,8 +25,8 @@ class LeafClosedForm(StepSolver):
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise in every leaf, in one pass over the rows."""
-        edge, mass = problem.rows.leaf_sums()
-        return Step(*closed_form(edge, mass, problem.ridge, LARGEST_STEP))
+        gradient, hessian = problem.rows.leaf_sums()
+        return Step(*closed_form(gradient, hessian, problem.ridge, LARGEST_STEP))
 
 
 @dataclass(frozen=True)
@@ -44,28 +44,29 @@ class LeafNewton(StepSolver):
 
     def solve(self, problem: StepProblem) -> Step:
         """Take one step in every leaf, in one pass over the rows."""
-        edge, mass = problem.rows.leaf_sums()
-        shrinkage = 1.0 - 1.0 / edge.shape[1] if JOINT in problem.loss.traits else 1.0
-        vectors, fall = newton(edge, mass, problem.mass, self.smoothing, shrinkage, LARGEST_NEWTON)
+        gradient, hessian = problem.rows.leaf_sums()
+        shrinkage = 1.0 - 1.0 / gradient.shape[1] if JOINT in problem.loss.traits else 1.0
+        vectors, fall = newton(gradient, hessian, problem.hessian, self.smoothing, shrinkage, LARGEST_NEWTON)
         return Step(vectors, problem.value - fall)
 
 
 @dataclass(frozen=True)
 class VoteStep(StepSolver):
-    """a_jk = alpha sign(E_jk) in leaf j, alpha = 1/2 ln((1 + r) / (1 - r)), r = sum_jk |E_jk| / T, T the mass of all.
+    """a_jk = alpha sign(E_jk) in leaf j, alpha = 1/2 ln((1 + r) / (1 - r)), r = sum_jk |E_jk| / T.
 
-    Of Schapire and Singer (1999), Sec. 3.1 for h in {-1, +1} of rows and labels: r is the largest correlation of any h
-    that is constant in the leaves, and the loss falls by sqrt(1 - r^2). Where E is 0 the vote is -1.
+    E is the sum of the gradient in a leaf and T that of the Hessian over all rows and outputs. Of Schapire and Singer
+    (1999), Sec. 3.1 for h in {-1, +1} of rows and labels: r is the largest correlation of any h that is constant in the
+    leaves, and the loss falls by sqrt(1 - r^2). Where E is 0 the vote is -1.
     """
 
     requires = frozenset({EXPONENTIAL, LEAVES})
 
     def solve(self, problem: StepProblem) -> Step:
         """Minimise over the rate, from one pass over the rows."""
-        edges, masses = problem.rows.leaf_sums()
-        edge, mass = np.array([np.abs(edges).sum()]), np.array([problem.mass.sum()])
-        alpha = minimiser(edge, mass + 2.0 * problem.ridge.sum())
-        return Step(np.where(edges > TIE * masses, alpha, -alpha), value_after(edge, mass, alpha))
+        gradients, hessians = problem.rows.leaf_sums()
+        gradient, hessian = np.array([np.abs(gradients).sum()]), np.array([problem.hessian.sum()])
+        alpha = minimiser(gradient, hessian + 2.0 * problem.ridge.sum())
+        return Step(np.where(gradients > TIE * hessians, alpha, -alpha), value_after(gradient, hessian, alpha))
 
 
 RELABELLINGS = 20  # of the leaves, at most; each lowers the loss, and two or three are usual

@@ -30,7 +30,7 @@ from scipy.optimize import fmin_l_bfgs_b
 from minrisk._kernels._dtypes import TIE
 from minrisk._kernels.split import LARGEST_EDGE_GAIN
 from minrisk._typing import FloatArray
-from minrisk.losses.base import PAIRS, SIGNS, SOFTMAX_EDGES
+from minrisk.losses.base import PAIRS, SIGNS, SOFTMAX_GRADIENT
 from minrisk.model.coded_trees import on_grid
 from minrisk.rows.pairs import CorrectiveRows, PairRows
 from minrisk.rows.row_losses import PairRowLoss
@@ -192,7 +192,7 @@ class PairwiseStep(StepSolver):
         def function(w: FloatArray) -> tuple[float, FloatArray]:
             return objective.at(*loss_at(w), _norm(w, l2), w if l2 else 1.0)
 
-        n = len(problem.mass)
+        n = len(problem.hessian)
         w = _minimise(function, np.zeros(n), self.tolerances, -LARGEST_STEP)[0] if l2 else self._lowest(function, n)
         w = on_grid(np.clip(self.shrinkage * w, -self.cap, self.cap))
         return Step(w[None], objective.value(function(w)[0]))
@@ -236,7 +236,7 @@ class SelectedStep(StepSolver):
 
     def solve(self, problem: StepProblem) -> Step:
         """Take a step of fixed size."""
-        objective, w = Objective.of(problem, self.nu), np.zeros(len(problem.mass))
+        objective, w = Objective.of(problem, self.nu), np.zeros(len(problem.hessian))
         with np.errstate(over="ignore", invalid="ignore"):  # a step too long lowers nothing
             w[most_violated(problem.rows.edges())] = on_grid(np.array(self.size))
             return Step(w[None], objective.value(objective.at(*_loss_along(problem)(w), self.size)[0]))
@@ -461,7 +461,7 @@ class MixedNormStep(StepSolver):
 
     nu: float  # weight of the penalty, per weight of the rows
     norm: str  # {"l2", "linf"}: of a vector in the penalty: its length or its largest entry
-    requires = frozenset({SOFTMAX_EDGES, SIGNS, CorrectiveRows})
+    requires = frozenset({SOFTMAX_GRADIENT, SIGNS, CorrectiveRows})
     columns = 1
 
     def solve(self, problem: StepProblem) -> Step:

@@ -46,19 +46,19 @@ def derivatives(c, y, S, k):
     return first, second
 
 
-def edges_and_masses(C, y, w, S):
+def gradients_and_hessians(C, y, w, S):
     """Minus the gradient, and the Hessian's diagonal, of every row in every score."""
     both = [[derivatives(C[n], y[n], S[n], k) for k in range(S.shape[1])] for n in range(len(S))]
     return -w[:, None] * np.array(both)[:, :, 0], w[:, None] * np.array(both)[:, :, 1]
 
 
-def newton_vector(edge, mass, leaf, smoothing):
+def newton_vector(gradient, hessian, leaf, smoothing):
     """(1 - 1/D) G / (M + smoothing M(all)), with the sums G and M over the rows of a leaf; no entry beyond 4."""
-    D = edge.shape[1]
+    D = gradient.shape[1]
     a = np.zeros(D)
     for k in range(D):
-        room = fsum(mass[leaf, k]) + smoothing * fsum(mass[:, k])
-        a[k] = (1 - 1 / D) * fsum(edge[leaf, k]) / room if room > 0 else 0.0
+        room = fsum(hessian[leaf, k]) + smoothing * fsum(hessian[:, k])
+        a[k] = (1 - 1 / D) * fsum(gradient[leaf, k]) / room if room > 0 else 0.0
     return np.clip(a, -4, 4)
 
 
@@ -79,9 +79,9 @@ def test_vectors_and_losses_equal_the_twin(cost, seed):
     losses, first = [mean_loss(C, y, w, S)], 0
     for tree in model.model_.learners:
         leaf = np.array([leaf_of(tree, x) for x in X])
-        edge, mass = edges_and_masses(C, y, w, S)
+        gradient, hessian = gradients_and_hessians(C, y, w, S)
         for number in range(tree.n_vectors):
-            a = 0.5 * newton_vector(edge, mass, leaf == number, model.smoothing)
+            a = 0.5 * newton_vector(gradient, hessian, leaf == number, model.smoothing)
             np.testing.assert_allclose(model.model_.vectors[first + number], a, rtol=1e-6, atol=1e-8)
             S[leaf == number] += a
         first += tree.n_vectors
@@ -96,14 +96,16 @@ def test_the_first_split_gains_most(seed):
     X, y, w = problem(seed)
     model = GuessAverseTreesClassifier(COST, n_estimators=1, max_leaf_nodes=2).fit(X, y, sample_weight=w)
     S = np.zeros((60, 3))
-    edge, mass = edges_and_masses(COST[y], y, w, S)
+    gradient, hessian = gradients_and_hessians(COST[y], y, w, S)
     losses = np.array([w[n] * row_loss(COST[y[n]], y[n], S[n]) for n in range(60)])
     ridge = 2 * model.smoothing * np.array([fsum(losses[y == k]) for k in range(3)])
 
     def gain(feature, threshold):
         below = X[:, feature] <= threshold
         return fsum(
-            fsum(edge[part, k]) ** 2 / (fsum(mass[part, k]) + ridge[k]) for part in (below, ~below) for k in range(3)
+            fsum(gradient[part, k]) ** 2 / (fsum(hessian[part, k]) + ridge[k])
+            for part in (below, ~below)
+            for k in range(3)
         )
 
     tree = model.model_.learners[0]

@@ -325,7 +325,7 @@ def test_gentle_boost_of_margins_equals_its_twin(seed):
 
 @pytest.mark.parametrize("centred", [False, True])
 def test_the_own_score_loss_has_the_slopes_that_differences_have(centred):
-    """Edge, mass, and value, slope and curvature along a line, against five-point differences."""
+    """Gradient, Hessian, and value, slope and curvature along a line, against five-point differences."""
     rng = np.random.default_rng(0)
     y, w, S, d = (
         rng.integers(0, 4, 20).astype(np.int32),
@@ -343,12 +343,12 @@ def test_the_own_score_loss_has_the_slopes_that_differences_have(centred):
         first = (at[0] - 8 * at[1] + 8 * at[3] - at[4]) / 0.12
         return at[2], first, (-at[0] + 16 * at[1] - 30 * at[2] + 16 * at[3] - at[4]) / 12e-4
 
-    edge, mass, line = np.empty((20, 4)), np.empty((20, 4)), np.empty((3, 20))
-    loss.gradients(costs.read_only(), S, 0.0, 0, 20, edge, mass)
+    gradient, hessian, line = np.empty((20, 4)), np.empty((20, 4)), np.empty((3, 20))
+    loss.gradients(costs.read_only(), S, 0.0, 0, 20, gradient, hessian)
     for k in range(4):
         _, first, second = differences(np.eye(4)[k])
-        np.testing.assert_allclose(edge[:, k], -first, atol=1e-6)
-        np.testing.assert_allclose(mass[:, k], second, atol=1e-6)
+        np.testing.assert_allclose(gradient[:, k], -first, atol=1e-6)
+        np.testing.assert_allclose(hessian[:, k], second, atol=1e-6)
     loss.along(costs.read_only(), S, np.ones(20), d, 0.0, 0.0, 0, 20, line)
     np.testing.assert_allclose(line, differences(d), rtol=1e-4, atol=1e-5)
 
@@ -507,8 +507,8 @@ def test_aoso_logitboost_of_two_classes_is_logitboost(seed):
 def gradients(X, y, w, cost, H, responses):
     """Slopes of the summed loss along each response, (T, K)."""
     p = naive.softmax_with_costs(cost, y, H)
-    edge = w[:, None] * ((y[:, None] == np.arange(p.shape[1])) - p)
-    return np.array([[-fsum(f * edge[:, k]) for k in range(p.shape[1])] for f in responses])
+    gradient = w[:, None] * ((y[:, None] == np.arange(p.shape[1])) - p)
+    return np.array([[-fsum(f * gradient[:, k]) for k in range(p.shape[1])] for f in responses])
 
 
 ORDERS = {"l2": (2, 2), "linf": (np.inf, 1)}  # of the penalty's norm and of its dual

@@ -180,7 +180,7 @@ def optimum(F, A, y, loss, penalty, start, low=0.0, most=np.inf):
     def function(flat):
         S = F @ flat.reshape(M, K)
         value = twin.total_loss(loss, A, y, S)
-        slope = -F.T @ twin.edges(loss, A, y, S)  # of the exponential loss those of the logarithm
+        slope = -F.T @ twin.gradients(loss, A, y, S)  # of the exponential loss those of the logarithm
         own, own_slope = penalty(flat)
         value, slope = (np.log(value), slope) if loss == "exponential" else (value / mean, slope / mean)
         return value + own, slope.ravel() + own_slope

@@ -301,23 +301,23 @@ def test_rows_are_decoded_alike_whatever_stands_beside_them():
 
 
 def test_the_loss_of_bits_has_the_slopes_that_differences_have():
-    """Edge and mass against five-point differences of b exp(-word f), with costs per row."""
+    """Gradient and Hessian against five-point differences of b exp(-word f), with costs per row."""
     rng = np.random.default_rng(0)
     y, w, f = rng.integers(0, 3, 20).astype(np.int32), rng.uniform(0.5, 2, 20), rng.normal(size=(20, 4))
     words, cost = np.array(CODE, dtype=np.int8), rng.uniform(0.1, 2.0, (20, 3))
     cost[np.arange(20), y] = 0.0
     costs = RowCosts(cost, np.arange(20, dtype=np.int32), w, y)
-    loss, edge, mass = code_loss(words).for_costs(costs), np.empty((20, 4)), np.empty((20, 4))
-    top = loss.gradients(costs.read_only(), f, 0.3, 0, 20, edge, mass)
+    loss, gradient, hessian = code_loss(words).for_costs(costs), np.empty((20, 4)), np.empty((20, 4))
+    top = loss.gradients(costs.read_only(), f, 0.3, 0, 20, gradient, hessian)
 
     def values(f):
         b = np.array([naive_codes.bit_weights([cost[i]] * 3, y[i : i + 1], w[i : i + 1], words)[0] for i in range(20)])
         return b * np.exp(-words[y] * f - 0.3)
 
     at = [values(f + i * 1e-2) for i in (-2, -1, 0, 1, 2)]
-    np.testing.assert_allclose(edge, -(at[0] - 8 * at[1] + 8 * at[3] - at[4]) / 0.12, atol=1e-7)
-    np.testing.assert_allclose(mass, at[2], rtol=1e-12)
-    np.testing.assert_array_equal(top, [np.abs(edge).max(axis=0)] * 3)
+    np.testing.assert_allclose(gradient, -(at[0] - 8 * at[1] + 8 * at[3] - at[4]) / 0.12, atol=1e-7)
+    np.testing.assert_allclose(hessian, at[2], rtol=1e-12)
+    np.testing.assert_array_equal(top, [np.abs(gradient).max(axis=0)] * 3)
 
 
 # -- AdaBoost.SIP ------------------------------------------------------------------------------------------------------

@@ -38,9 +38,9 @@ def test_the_bound_gives_the_least_loss_over_all_stumps(loss, seed, bound):
         W = flat.reshape(-1, D)
         rho = twin.margins(F @ W, y)
         u = A * (np.exp(-rho) if loss == "exponential" else expit(-rho))
-        edge = -u
-        edge[np.arange(len(y)), y] += u.sum(axis=1)
-        return (A * twin.phi(loss, rho)).sum(), -(F.T @ edge).ravel()
+        gradient = -u
+        gradient[np.arange(len(y)), y] += u.sum(axis=1)
+        return (A * twin.phi(loss, rho)).sum(), -(F.T @ gradient).ravel()
 
     start = np.full(F.shape[1] * D, bound / (2 * F.shape[1] * D))
     limit = {"type": "ineq", "fun": lambda w: bound - w.sum(), "jac": lambda w: -np.ones(len(w))}

@@ -11,7 +11,7 @@ from scipy.special import expit, log_softmax, logsumexp, softmax
 from sklearn.metrics import log_loss
 
 from minrisk._kernels._exponential import HIGHEST_EXPONENT, LOWEST_EXPONENT, exponential, logarithm
-from minrisk.losses.base import JOINT, SEPARABLE, SOFTMAX_EDGES
+from minrisk.losses.base import JOINT, SEPARABLE, SOFTMAX_GRADIENT
 from minrisk.losses.guess_averse import FAR_APART, GuessAverseLoss, balanced, log_ratio
 from minrisk.model.links import LINKS, log_probabilities, probabilities
 from minrisk.rows.row_losses import EXPONENTIAL
@@ -49,19 +49,19 @@ def row_values(kind, costs, scores, log_scale=0.0):
 
 
 def gradients(kind, costs, scores, log_scale=0.0):
-    edge, mass = np.empty_like(scores), np.empty_like(scores)
-    top = GuessAverseLoss(kind).gradients(costs, scores, log_scale, 0, len(scores), edge, mass)
-    return edge, mass, top
+    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
+    top = GuessAverseLoss(kind).gradients(costs, scores, log_scale, 0, len(scores), gradient, hessian)
+    return gradient, hessian, top
 
 
 def value(kind, costs, scores, log_scale=0.0, in_bag=None, blocks=()):
     """The value as rows sum it: by true class, in fixed point, block by block."""
     n, loss = len(scores), GuessAverseLoss(kind)
-    edge, _, top = gradients(kind, costs, scores, log_scale)
+    gradient, _, top = gradients(kind, costs, scores, log_scale)
     in_bag = np.ones(n, dtype=bool) if in_bag is None else in_bag
     factor = fixed_factor(top[2], 62 - n.bit_length())
     sums = sum(
-        loss.value_sums(costs, scores, log_scale, edge, in_bag, factor, a, b) for a, b in pairwise([0, *blocks, n])
+        loss.value_sums(costs, scores, log_scale, gradient, in_bag, factor, a, b) for a, b in pairwise([0, *blocks, n])
     )
     return np.divide(sums, factor, out=np.zeros(len(sums)), where=factor > 0)
 
@@ -69,23 +69,23 @@ def value(kind, costs, scores, log_scale=0.0, in_bag=None, blocks=()):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("cost", ["01", "general", "lognormal", "per row"])
 @pytest.mark.parametrize("shape", [(2, 2), (3, 3), (5, 5), (12, 12), (3, 4)])
-def test_edge_and_mass_are_numerical_derivatives(kind, cost, shape):
+def test_gradient_and_hessian_are_numerical_derivatives(kind, cost, shape):
     rng = np.random.default_rng(0)
     costs = example(rng, *shape, kind="general" if cost == "per row" else cost, per_row=cost == "per row")
     scores = rng.normal(size=(N, shape[1]))
-    edge, mass, top = gradients(kind, costs, scores)
+    gradient, hessian, top = gradients(kind, costs, scores)
     here, h = row_values(kind, costs, scores), 1e-4
     scale = here.max()
     for k in range(shape[1]):
         step = np.zeros(shape[1])
         step[k] = h
         up, down = (row_values(kind, costs, scores + s * step) for s in (1, -1))
-        np.testing.assert_allclose(-edge[:, k], (up - down) / (2 * h), atol=1e-6 * scale)
-        np.testing.assert_allclose(mass[:, k], (up - 2 * here + down) / h**2, atol=1e-5 * scale)
-    np.testing.assert_allclose(edge.sum(axis=1), 0, atol=1e-12 * scale)
-    assert np.all(mass >= 0) and not edge[1].any() and not mass[1].any()
-    np.testing.assert_array_equal(top[0], np.abs(edge).max(axis=0))
-    np.testing.assert_array_equal(top[1], mass.max(axis=0))
+        np.testing.assert_allclose(-gradient[:, k], (up - down) / (2 * h), atol=1e-6 * scale)
+        np.testing.assert_allclose(hessian[:, k], (up - 2 * here + down) / h**2, atol=1e-5 * scale)
+    np.testing.assert_allclose(gradient.sum(axis=1), 0, atol=1e-12 * scale)
+    assert np.all(hessian >= 0) and not gradient[1].any() and not hessian[1].any()
+    np.testing.assert_array_equal(top[0], np.abs(gradient).max(axis=0))
+    np.testing.assert_array_equal(top[1], hessian.max(axis=0))
     by_class = [here[costs.label == k].max(initial=0.0) for k in range(shape[1])]
     np.testing.assert_allclose(top[2], by_class, rtol=1e-12)
 
@@ -113,13 +113,13 @@ def test_value_and_gradients_do_not_depend_on_blocks(kind):
     costs = example(rng, 7, n=200)
     scores = 5 * rng.normal(size=(200, 7))
     np.testing.assert_array_equal(value(kind, costs, scores), value(kind, costs, scores, blocks=(1, 50, 173)))
-    edge, mass, top = gradients(kind, costs, scores)
-    parts_edge, parts_mass = np.empty_like(edge), np.empty_like(mass)
+    gradient, hessian, top = gradients(kind, costs, scores)
+    parts_gradient, parts_hessian = np.empty_like(gradient), np.empty_like(hessian)
     tops = [
-        GuessAverseLoss(kind).gradients(costs, scores, 0.0, a, b, parts_edge, parts_mass)
+        GuessAverseLoss(kind).gradients(costs, scores, 0.0, a, b, parts_gradient, parts_hessian)
         for a, b in ((0, 1), (1, 50), (50, 173), (173, 200))
     ]
-    for whole, parts in ((edge, parts_edge), (mass, parts_mass), (top, np.max(tops, axis=0))):
+    for whole, parts in ((gradient, parts_gradient), (hessian, parts_hessian), (top, np.max(tops, axis=0))):
         np.testing.assert_array_equal(whole, parts)
 
 
@@ -128,10 +128,10 @@ def test_gll_of_unit_costs_is_softmax_cross_entropy(K):
     rng = np.random.default_rng(3)
     costs = example(rng, K, kind="01")
     scores = 3 * rng.normal(size=(N, K))
-    edge, mass, _ = gradients("gll", costs, scores)
+    gradient, hessian, _ = gradients("gll", costs, scores)
     p, w = softmax(scores, axis=1), costs.weight[:, None]
-    np.testing.assert_allclose(edge, w * (np.eye(K)[costs.label] - p), atol=1e-14)
-    np.testing.assert_allclose(mass, w * p * (1 - p), atol=1e-14)
+    np.testing.assert_allclose(gradient, w * (np.eye(K)[costs.label] - p), atol=1e-14)
+    np.testing.assert_allclose(hessian, w * p * (1 - p), atol=1e-14)
     expected = log_loss(costs.label, p, labels=range(K), sample_weight=costs.weight) * costs.weight.sum()
     assert value("gll", costs, scores).sum() == pytest.approx(expected, rel=1e-12)
 
@@ -148,11 +148,11 @@ def test_two_classes_are_the_logistic_and_the_exponential_loss_of_the_margin():
         ("gel", c * np.exp(-margin), c * np.exp(-margin)),
         ("gll", expit(np.log(c) - margin), expit(np.log(c) - margin) * expit(margin - np.log(c))),
     ):
-        edge, mass, _ = gradients(kind, costs, scores)
-        np.testing.assert_allclose(edge[np.arange(N), y], w * push, rtol=1e-13)
-        np.testing.assert_allclose(edge[np.arange(N), 1 - y], -w * push, rtol=1e-13)
+        gradient, hessian, _ = gradients(kind, costs, scores)
+        np.testing.assert_allclose(gradient[np.arange(N), y], w * push, rtol=1e-13)
+        np.testing.assert_allclose(gradient[np.arange(N), 1 - y], -w * push, rtol=1e-13)
         for side in (y, 1 - y):
-            np.testing.assert_allclose(mass[np.arange(N), side], w * curvature, rtol=1e-12)
+            np.testing.assert_allclose(hessian[np.arange(N), side], w * curvature, rtol=1e-12)
 
 
 @pytest.mark.parametrize("log_scale", [-3.0, 0.7, 40.0])
@@ -186,22 +186,22 @@ def test_gel_starts_with_weights_of_at_most_one(kind):
     costs = costs._replace(weight=1e9 * costs.weight)
     log_scale = GuessAverseLoss(kind).start_log_scale(costs, costs.weight.max(initial=0.0))
     assert log_scale == (np.log(costs.table.max() * costs.weight.max()) if kind == "gel" else 0.0)
-    edge, _, _ = gradients(
+    gradient, _, _ = gradients(
         "gel", costs, np.zeros((N, 5)), GuessAverseLoss("gel").start_log_scale(costs, costs.weight.max(initial=0.0))
     )
-    assert 0.1 < np.abs(edge).max() <= 5
+    assert 0.1 < np.abs(gradient).max() <= 5
     nothing = costs._replace(table=np.zeros((5, 5)))
     assert GuessAverseLoss(kind).start_log_scale(nothing, 0.0) == 0.0
 
 
 @pytest.mark.parametrize("gap", [50.0, 690.0, 705.0, 1e4, 1e6])
 def test_gll_of_scores_far_apart(gap):
-    """Right by `gap`: all 0. Wrong by it: the loss is the gap, the edge w, the mass of a lost row 0."""
+    """Right by `gap`: all 0. Wrong by it: the loss is the gap, the gradient w, the Hessian of a lost row 0."""
     costs = make_costs([[0, 2.0, 1e-3], [4.0, 0, 1.0], [1.0, 0, 0]], [0, 0, 1, 2], np.array([1.0, 2.0, 3.0, 1.0]))
     scores = np.array([[gap, 0, 0], [0, gap, 0], [0, 0, gap], [0, gap, 0]])
-    edge, mass, top = gradients("gll", costs, scores)
-    np.testing.assert_allclose(edge, [[0, 0, 0], [2, -2, 0], [0, 3, -3], [-0.5, 0, 0.5]], atol=1e-15)
-    np.testing.assert_allclose(mass, [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0.25, 0, 0.25]], atol=1e-15)
+    gradient, hessian, top = gradients("gll", costs, scores)
+    np.testing.assert_allclose(gradient, [[0, 0, 0], [2, -2, 0], [0, 3, -3], [-0.5, 0, 0.5]], atol=1e-15)
+    np.testing.assert_allclose(hessian, [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0.25, 0, 0.25]], atol=1e-15)
     expected = [2 * (gap + np.log(2)), 3 * gap, np.log(2)]
     np.testing.assert_allclose(value("gll", costs, scores), expected, rtol=1e-12)
     np.testing.assert_allclose(top[2], expected, rtol=1e-12)
@@ -211,13 +211,13 @@ def test_gll_of_scores_far_apart(gap):
 def test_gel_of_scores_far_apart_is_finite(gap):
     costs = make_costs(1 - np.eye(3), np.arange(3), np.ones(3))
     wrong = gap * np.roll(np.eye(3), 1, axis=1)
-    edge, mass, _ = gradients("gel", costs, wrong, log_scale=gap)
-    np.testing.assert_array_equal(edge, np.eye(3) - np.roll(np.eye(3), 1, axis=1))
+    gradient, hessian, _ = gradients("gel", costs, wrong, log_scale=gap)
+    np.testing.assert_array_equal(gradient, np.eye(3) - np.roll(np.eye(3), 1, axis=1))
     for log_scale in (0.0, -gap):  # too low a scale: cut, but finite
         for found in gradients("gel", costs, wrong, log_scale):
             assert np.all(np.isfinite(found))
-    edge, mass, top = gradients("gel", costs, gap * np.eye(3))
-    assert not edge.any() and not mass.any() and not top.any()
+    gradient, hessian, top = gradients("gel", costs, gap * np.eye(3))
+    assert not gradient.any() and not hessian.any() and not top.any()
 
 
 @settings(max_examples=60, deadline=None)
@@ -238,10 +238,10 @@ def test_a_constant_added_to_all_scores_changes_nothing(kind, K, reject, per_row
     here, there = gradients(kind, costs, scores), gradients(kind, costs, scores + per_row_constant)
     for a, b in zip(here, there, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-12)
-    edge, mass, _ = here
-    np.testing.assert_allclose(edge.sum(axis=1), 0, atol=1e-12 * max(1.0, np.abs(edge).max()))
+    gradient, hessian, _ = here
+    np.testing.assert_allclose(gradient.sum(axis=1), 0, atol=1e-12 * max(1.0, np.abs(gradient).max()))
     others = np.arange(K + reject) != costs.label[:, None]
-    assert np.all(edge[others] <= 0) and np.all(edge[~others] >= 0) and np.all(mass >= 0)
+    assert np.all(gradient[others] <= 0) and np.all(gradient[~others] >= 0) and np.all(hessian >= 0)
     np.testing.assert_allclose(
         value(kind, costs, scores), value(kind, costs, scores + per_row_constant), rtol=1e-8, atol=1e-12
     )
@@ -276,9 +276,9 @@ def test_the_cost_of_the_right_decision_does_not_enter(kind):
 
 def test_a_free_decision_with_the_largest_score_takes_no_part():
     costs = make_costs([[0, 1.0, 0], [1.0, 0, 1], [1, 1, 0]], [0], np.ones(1))
-    edge, mass, _ = gradients("gll", costs, np.array([[0.0, 0.0, 1e6]]))
-    np.testing.assert_allclose(edge, [[0.5, -0.5, 0]], rtol=1e-15)
-    np.testing.assert_allclose(mass, [[0.25, 0.25, 0]], rtol=1e-15)
+    gradient, hessian, _ = gradients("gll", costs, np.array([[0.0, 0.0, 1e6]]))
+    np.testing.assert_allclose(gradient, [[0.5, -0.5, 0]], rtol=1e-15)
+    np.testing.assert_allclose(hessian, [[0.25, 0.25, 0]], rtol=1e-15)
     assert value("gll", costs, np.array([[0.0, 0.0, 1e6]])).sum() == pytest.approx(np.log(2))
 
 
@@ -287,7 +287,7 @@ def test_facts():
     for kind in KINDS:
         loss = GuessAverseLoss(kind)
         assert (
-            loss.traits == ({JOINT, SOFTMAX_EDGES} if kind == "gll" else {JOINT})
+            loss.traits == ({JOINT, SOFTMAX_GRADIENT} if kind == "gll" else {JOINT})
             and not loss.traits & {SEPARABLE, EXPONENTIAL}
             and loss.base == kind
         )

@@ -130,7 +130,7 @@ def test_binarisation_and_every_candidate(seed, real, nearest):
     assert [(i, pair.point) for pair in made] == order[2:]
     for pair, (_, span, _, loss) in zip(made, tried[2:], strict=True):
         assert pair.span == pytest.approx(span)
-        value = stated.mass.sum() - pair.drop  # twice the paper's, as w has its half
+        value = stated.hessian.sum() - pair.drop  # twice the paper's, as w has its half
         assert value / (2 * W) == pytest.approx(loss, rel=1e-9)
     best = min(range(len(tried)), key=lambda c: round(tried[c][3], 9))
     assert tuple(found.learners[0].rows) == order[best]
@@ -146,7 +146,7 @@ def test_perfect_binarisation_and_isolation_lower_the_loss_as_proven(seed):
     X, y = np.arange(n, dtype=float)[:, None], rng.integers(0, K, n)
     H = rng.normal(size=(n, K)) * rng.uniform(0, 6)
     rows, _, stated = searched(X, y, K, H, np.ones(n), False)
-    before = stated.mass.sum()
+    before = stated.hessian.sum()
     perfect = (before - rows.drop_along(rows._side.astype(float))) / before
     assert perfect <= 1.0 - 1.0 / (2 * K * n) + 1e-12
     i = rows.most_isolated()

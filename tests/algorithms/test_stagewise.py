@@ -97,20 +97,20 @@ def test_gradients_and_values(loss, seed, log_scale):
     assert totals.value.sum() * np.exp(log_scale) == pytest.approx(value, rel=1e-12)
     assert rows.own_total(the_loss) == pytest.approx(own, rel=1e-12)
     assert the_loss.constant(rows.costs) * weights.sum() == pytest.approx(own, rel=1e-12)
-    u = twin.edges(loss, A, y, S) * (value + own if loss == "exponential" else 1.0)
-    np.testing.assert_allclose(rows.edge * np.exp(log_scale), u, rtol=1e-9, atol=1e-12)
+    u = twin.gradients(loss, A, y, S) * (value + own if loss == "exponential" else 1.0)
+    np.testing.assert_allclose(rows.gradient * np.exp(log_scale), u, rtol=1e-9, atol=1e-12)
     phis = GammaPhiLoss("identity", loss)
     reference, _ = pair_rows(X, y, cost, weights, S)
     reference.gradients(phis, log_scale)
-    np.testing.assert_allclose(rows.edge, reference.edge, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(rows.mass, reference.mass, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(rows.gradient, reference.gradient, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(rows.hessian, reference.hessian, rtol=1e-9, atol=1e-12)
     step = 1e-6
     for k in range(len(cost)):
         plus, minus = S.copy(), S.copy()
         plus[:, k] += step
         minus[:, k] -= step
         slope = (twin.total_loss(loss, A, y, plus) - twin.total_loss(loss, A, y, minus)) / (2 * step)
-        assert -rows.edge[:, k].sum() * np.exp(log_scale) == pytest.approx(slope, rel=1e-6, abs=1e-6)
+        assert -rows.gradient[:, k].sum() * np.exp(log_scale) == pytest.approx(slope, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -118,7 +118,7 @@ def test_scores_far_apart(loss):
     X, y, cost, weights, _ = problem(0, 3)
     rows, _ = pair_rows(X, y, cost, weights, 400.0 * np.eye(3)[(y + 1) % 3])
     totals = rows.gradients(PairwiseLoss(loss), 0.0)
-    assert np.all(np.isfinite(rows.edge)) and np.all(np.isfinite(totals.value))
+    assert np.all(np.isfinite(rows.gradient)) and np.all(np.isfinite(totals.value))
     if loss == "logistic":
         pairs = cost[y, (y + 1) % 3] * 400.0 + cost[y, (y + 2) % 3] * np.log(2.0)
         assert totals.value.sum() == pytest.approx(weights @ pairs)
@@ -199,11 +199,13 @@ def test_squares_weigh_as_much_as_the_loss_falls(loss, seed):
     assert model.n_iter_ == 4
     for tree, w in zip(model.model_.learners, model.model_.vectors, strict=True):
         f = np.where(X[:, tree.feature[0]] > tree.threshold[0], 1, -1) * tree.value[2]
-        found = (twin.edges(loss, A, y, S).T @ f).max()
-        every = [np.abs(twin.edges(loss, A, y, S).T @ h).max() for _, _, h in twin.stumps(X, naive.midpoint_edges(X))]
+        found = (twin.gradients(loss, A, y, S).T @ f).max()
+        every = [
+            np.abs(twin.gradients(loss, A, y, S).T @ h).max() for _, _, h in twin.stumps(X, naive.midpoint_edges(X))
+        ]
         assert found == pytest.approx(max(every), rel=1e-9)
         S += np.outer(f, w)
-        slope = twin.edges(loss, A, y, S).T @ f / twin.unit(loss, A, y)
+        slope = twin.gradients(loss, A, y, S).T @ f / twin.unit(loss, A, y)
         np.testing.assert_allclose(slope, 0.05 * w, atol=1e-6)
     assert model.model_.vectors.min() < 0
 
@@ -221,18 +223,20 @@ def test_fixed_steps_on_the_selected_class(loss):
 
 @given(seed=st.integers(0, 10**6), loss=st.sampled_from(LOSSES))
 @settings(max_examples=20, deadline=None)
-def test_edges_and_values_are_the_gradients(seed, loss):
+def test_values_and_gradients_are_those_of_the_round(seed, loss):
     """What totally corrective steps take in one pass is to the last bit what a round takes in two."""
     X, y, cost, weights, rng = problem(seed)
     S, log_scale = rng.normal(size=(len(y), len(cost))) * rng.choice([1.0, 30.0]), 0.5
     rows, _ = pair_rows(X, y, cost, weights, S)
     the_loss, n = PairwiseLoss(loss), len(y)
-    edge, mass, other, value = np.empty_like(S), np.empty_like(S), np.empty_like(S), np.empty(n)
-    top = the_loss.gradients(rows.costs, S, log_scale, 0, n, edge, mass)
-    np.testing.assert_array_equal(the_loss.edges(rows.costs, S, log_scale, 0, n, other, value), top[[0, 2]])
-    np.testing.assert_array_equal(other, edge)
+    gradient, hessian, other, value = np.empty_like(S), np.empty_like(S), np.empty_like(S), np.empty(n)
+    top = the_loss.gradients(rows.costs, S, log_scale, 0, n, gradient, hessian)
+    np.testing.assert_array_equal(
+        the_loss.value_and_gradient(rows.costs, S, log_scale, 0, n, other, value), top[[0, 2]]
+    )
+    np.testing.assert_array_equal(other, gradient)
     bag, factor = rng.random(n) < 0.7, np.full(len(cost), 2.0**30)
-    sums = the_loss.value_sums(rows.costs, S, log_scale, edge, bag, factor, 0, n)
+    sums = the_loss.value_sums(rows.costs, S, log_scale, gradient, bag, factor, 0, n)
     np.testing.assert_array_equal(class_sums(value, rows.costs.label, bag, factor, 0, n), sums)
 
 
@@ -292,7 +296,7 @@ def test_trees_are_deepened_for_the_violated_class():
     X, y, cost, weights, _ = problem(2, 3)
     A = twin.pair_weights(cost[y], y, weights)
     for loss in LOSSES:
-        E = twin.edges(loss, A, y, np.zeros(A.shape))
+        E = twin.gradients(loss, A, y, np.zeros(A.shape))
         stump = StagewiseMCBoostClassifier(cost, loss=loss, n_estimators=1).fit(X, y, sample_weight=weights)
         j, _, sign, r, value = twin.most_violated(X, naive.midpoint_edges(X), E)
         assert stump.model_.learners[0].feature[0] == j and most_violated(np.array([1.0, 1.0, 0.5])) == 0

@@ -232,19 +232,19 @@ def test_the_learner_is_the_one_of_the_largest_edge_in_the_dual(weak_learner, mo
 
     def noted(self, round_):
         found = search(self, round_)
-        seen.append((round_.rows.edge.copy(), found.edge, round_.rows.response.copy()))
+        seen.append((round_.rows.gradient.copy(), found.edge, round_.rows.response.copy()))
         return found
 
     monkeypatch.setattr(DualTrees, "search", noted)
     model = StructBoostClassifier(cost, n_estimators=6, weak_learner=weak_learner, max_depth=2)
     model.fit(X, y, sample_weight=weights)
     assert len(seen) == 7  # one more says how far from the optimum the model is
-    for edge, largest, response in seen:
-        sums = edge.T @ response
+    for gradient, largest, response in seen:
+        sums = gradient.T @ response
         assert sums.max() == pytest.approx(largest, rel=1e-9)
-        best = np.abs(edge.T @ all_stumps(X)).max()
+        best = np.abs(gradient.T @ all_stumps(X)).max()
         assert largest == pytest.approx(best, rel=1e-9) if weak_learner == "stump" else largest >= best * (1 - 1e-9)
-        np.testing.assert_allclose(edge.sum(axis=1), 0.0, atol=1e-12)
+        np.testing.assert_allclose(gradient.sum(axis=1), 0.0, atol=1e-12)
 
 
 OPTIONS = {"nu": 0.01, "solver_iterations": 8}

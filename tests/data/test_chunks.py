@@ -241,7 +241,7 @@ def test_rows_are_never_together(monkeypatch, tmp_path):
     REBELClassifier(n_estimators=2).fit(Chunks(give))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 0.9 * n * d * 8  # bins are an eighth of that; scores, edges and masses 72 bytes a row
+    assert peak < 0.9 * n * d * 8  # bins are an eighth of that; scores, gradients and Hessians 72 bytes a row
     assert peak > n * d
 
 

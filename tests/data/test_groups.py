@@ -25,7 +25,7 @@ from minrisk.boosting.monitors import split_rows
 from minrisk.data.categories import PRIOR, SHARE_STEP, Categories
 from minrisk.data.groups import placed_groups
 from minrisk.data.row_keys import numbered_keys, odd_numbers, row_keys
-from minrisk.ensemble.folds import class_keys, drawn_rows, folds_of, grouped_folds, masses
+from minrisk.ensemble.folds import class_keys, drawn_rows, fold_weights, folds_of, grouped_folds
 from tests.helpers.common import few_are_many
 from tests.helpers.partitions import Divided, divide
 from tests.rows.test_pieces import content
@@ -73,8 +73,9 @@ def spread(folds, codes):
 def folds_by(group, codes, n_folds=4, seed=0, X=None, weight=None):
     X = np.random.default_rng(5).integers(0, 256, (3, len(codes)), dtype=np.uint8) if X is None else X
     keys = row_keys(X, odd_numbers(np.random.default_rng(9), len(X)))
-    mass, keys = masses(codes, np.ones(len(codes)) if weight is None else weight), class_keys(keys, codes, seed)
-    return grouped_folds(group, codes, n_folds, keys, mass, drawn_rows(group, keys, mass))
+    weights = fold_weights(codes, np.ones(len(codes)) if weight is None else weight)
+    keys = class_keys(keys, codes, seed)
+    return grouped_folds(group, codes, n_folds, keys, weights, drawn_rows(group, keys, weights))
 
 
 @settings(max_examples=60, deadline=None)

@@ -269,7 +269,7 @@ def test_categories_have_a_column_for_each_value():
     design = fit_design(task_of(X, y, source=np.array([0, 1, 0])))
     assert [one.feature for one in design.columns] == [0, 1]  # the third one says what the first one's columns do
     values = design.columns[0].values
-    np.testing.assert_allclose(values + design.columns[0].mass, np.eye(12), atol=1e-12)
+    np.testing.assert_allclose(values + design.columns[0].share, np.eye(12), atol=1e-12)
 
 
 # -- in a pool -----------------------------------------------------------------------------------------------------------

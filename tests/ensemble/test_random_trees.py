@@ -32,7 +32,7 @@ __all__ = ["compiled"]  # the whole round, for this module as well
 @pytest.mark.parametrize("seed", slow_after(12, range(30)))
 def test_trees_equal_the_twin(seed):
     rng = np.random.default_rng(seed)
-    X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, n_bagged=rng.choice([0.6, 1.0]))
+    X_binned, n_bins, gradient, hessian, in_bag, target = random_problem(seed, n_bagged=rng.choice([0.6, 1.0]))
     features, tree_seed = np.arange(len(X_binned)), int(rng.integers(1 << 62))
     rule = GrowthRule(
         int(rng.integers(2, 20)),
@@ -41,12 +41,14 @@ def test_trees_equal_the_twin(seed):
         int(rng.integers(1, len(features) + 1)),
         random=True,
     )
-    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, limits=Limits(large_leaf=int(rng.choice([1, 10, 4096]))))
+    rows = bare_rows(
+        X_binned, n_bins, gradient, hessian, in_bag, limits=Limits(large_leaf=int(rng.choice([1, 10, 4096])))
+    )
     grown = grow(rows, target, rule, seed=tree_seed)
     tree = naive.grow_leafwise(
         {v: k for k, v in GAINS.items()}[target.gain],
         X_binned,
-        *seen_by(target, edge, mass),
+        *seen_by(target, gradient, hessian),
         target.ridge,
         in_bag,
         rule.max_leaves,
@@ -66,7 +68,7 @@ def test_every_threshold_but_one_above_all_rows_is_drawn_as_often():
 
 @pytest.mark.parametrize("kind", GAINS)
 def test_kernels_histograms_subtraction_and_threads_grow_the_same_tree(kind):
-    X_binned, n_bins, edge, mass, in_bag, target = random_problem(1, kind, 2000, 0.8)
+    X_binned, n_bins, gradient, hessian, in_bag, target = random_problem(1, kind, 2000, 0.8)
     target = target._replace(ridge=np.full_like(target.ridge, 1e-9))
     for n_drawn in (len(X_binned), len(X_binned) // 2):
         rule, found = GrowthRule(30, 64, 3, n_drawn, random=True), []
@@ -74,7 +76,7 @@ def test_kernels_histograms_subtraction_and_threads_grow_the_same_tree(kind):
             for n_threads in (1, 2):
                 with Workers(n_threads) as workers:
                     limits = Limits(large, 1 << 30, inline_work=0)
-                    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, workers, limits=limits)
+                    rows = bare_rows(X_binned, n_bins, gradient, hessian, in_bag, workers, limits=limits)
                     found.append((grow(rows, target, rule, seed=3), rows.leaf, *rows.leaf_sums()))
         assert len(found[0][0].leaf_node) == 30
         for other in found[1:]:

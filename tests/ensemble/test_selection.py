@@ -121,8 +121,8 @@ def test_rows_that_weigh_less_need_more_for_a_fold():
     rng = np.random.default_rng(0)
     codes, weight = np.zeros(4000, dtype=int), np.where(np.arange(4000) < 2000, 1.0, 0.1)
     folds = folds_by_keys(rng.integers(0, 2**63, 4000), codes, 4, 0, weight)
-    masses = np.bincount(folds, weight)
-    assert np.ptp(masses) < 0.015 * masses.mean()
+    totals = np.bincount(folds, weight)
+    assert np.ptp(totals) < 0.015 * totals.mean()
     heavy = np.where(np.arange(4000) == 7, 1e6, 1.0)  # which is one row and no fold
     assert np.bincount(folds_by_keys(np.arange(4000), codes, 4, 0, heavy)).min() > 900
 
@@ -230,22 +230,22 @@ def row_losses(link, base, scores, codes, weight, caution=0.0):
     return -log_p[own] - caution / max(1, K - 1) * np.where(own, 0.0, log_p).sum(axis=1)
 
 
-def frequencies_without(link, y, mass, folds, K):
+def frequencies_without(link, y, weights, folds, K):
     """What the member of each row's fold knows without a learner, (n, K): half a row of each class with the others."""
-    rows = np.array([np.bincount(y[folds != fold], mass[folds != fold], K) + 0.5 for fold in folds])
+    rows = np.array([np.bincount(y[folds != fold], weights[folds != fold], K) + 0.5 for fold in folds])
     p = rows / rows.sum(axis=1, keepdims=True)
     return np.log(p / (1 - p)) if link.startswith("sigmoid") else np.log(p)
 
 
-def best_weight(link, base, scores, codes, mass, caution=0.0):
+def best_weight(link, base, scores, codes, weights, caution=0.0):
     """By golden sections, and the loss there."""
     found = minimize_scalar(
-        lambda w: mass @ row_losses(link, base, scores, codes, w, caution),
+        lambda w: weights @ row_losses(link, base, scores, codes, w, caution),
         bounds=(0.0, LARGEST_WEIGHT),
         method="bounded",
         options={"xatol": 1e-9},
     )
-    at_0 = mass @ row_losses(link, base, scores, codes, 0.0, caution)
+    at_0 = weights @ row_losses(link, base, scores, codes, 0.0, caution)
     return (found.x, found.fun) if found.fun < at_0 else (0.0, at_0)
 
 
@@ -308,8 +308,8 @@ def test_losses_of_scores_far_apart(link):
 @pytest.mark.parametrize("weight", [0.0, 0.4, 3.0])
 def test_slopes_and_curvatures_are_differences(link, weight):
     rng = np.random.default_rng(6)
-    scores, codes, mass = example(rng, link, K=3)
-    held, step = held_out(scores, codes, mass), 1e-4
+    scores, codes, weights = example(rng, link, K=3)
+    held, step = held_out(scores, codes, weights), 1e-4
     low, at, high = (held.along(link, w, 0.2) for w in (weight - step, weight, weight + step))
     assert at[1] == pytest.approx((high[0] - low[0]) / (2 * step), rel=1e-5, abs=1e-5)
     if link == "sigmoid2":  # without what makes it negative, see `test_losses_of_scores_far_apart`
@@ -321,63 +321,65 @@ def test_slopes_and_curvatures_are_differences(link, weight):
 @pytest.mark.parametrize("link", LINK_KERNELS)
 def test_log_loss_is_weighted(link):
     rng = np.random.default_rng(1)
-    scores, codes, mass = example(rng, link)
-    mass[::3] = 0.0
+    scores, codes, weights = example(rng, link)
+    weights[::3] = 0.0
     losses = row_losses(link, np.zeros((200, 4)), scores, codes, 0.5)
 
-    def loss(mass, rows=slice(None)):
-        return float(held_out(scores[rows], codes[rows], mass).along(link, 0.5, 0.0, True)[0])
+    def loss(weights, rows=slice(None)):
+        return float(held_out(scores[rows], codes[rows], weights).along(link, 0.5, 0.0, True)[0])
 
-    assert loss(mass) == pytest.approx(mass @ losses)
-    assert loss(3 * mass) == pytest.approx(3 * loss(mass)) and loss(1e-9 * mass) == pytest.approx(1e-9 * loss(mass))
+    assert loss(weights) == pytest.approx(weights @ losses)
+    for factor in (3, 1e-9):
+        assert loss(factor * weights) == pytest.approx(factor * loss(weights))
     twice = np.repeat(np.arange(200), 2)  # a weight of 2 is the row twice
     assert loss(np.full(200, 2.0)) == pytest.approx(loss(np.ones(400), twice))
-    without = loss(mass)
-    scores[mass == 0] = 1e30
-    assert loss(mass) == without
+    without = loss(weights)
+    scores[weights == 0] = 1e30
+    assert loss(weights) == without
 
 
 @pytest.mark.parametrize("link", LINK_KERNELS)
 def test_gains_over_other_scores_and_what_is_mixed(link):
     """Row by row; the squares are of weighted rows, which are as many rows as they weigh."""
     rng = np.random.default_rng(14)
-    folds, y, mass = np.sort(rng.integers(0, 3, 150)), rng.integers(0, 3, 150), rng.uniform(0.2, 2, 150)
-    folded = folded_rows(make_costs(1 - np.eye(3), y, mass), folds)
+    folds, y, weights = np.sort(rng.integers(0, 3, 150)), rng.integers(0, 3, 150), rng.uniform(0.2, 2, 150)
+    folded = folded_rows(make_costs(1 - np.eye(3), y, weights), folds)
     one, other = (np.float32(rng.normal(size=(150, 3)) + np.eye(3)[y]) for _ in range(2))
     parts = [folded.held_out([scores[folds == fold] for fold in range(3)]) for scores in (one, other)]
-    base, slope, shift = frequencies_without(link, y, mass, folds, 3), LINK_KERNELS[link][1], np.array([0.3, 0.0, -0.5])
+    base, slope = frequencies_without(link, y, weights, folds, 3), LINK_KERNELS[link][1]
+    shift = np.array([0.3, 0.0, -0.5])
     gain = row_losses(link, base, other, y, 0.4) - row_losses(link, base, one, y, 0.9)
     found = parts[0].gain_over(parts[1], link, 0.9, 0.4)
-    np.testing.assert_allclose(found, [mass @ gain, mass**2 @ gain**2])
+    np.testing.assert_allclose(found, [weights @ gain, weights**2 @ gain**2])
     assert exceeds_its_error(parts[0].gain_over(parts[1], link, 0.9, 0.4)) == (found[0] > np.sqrt(found[1]))
     mixed = parts[0].mixed(parts[1:], link, np.array([0.7, 0.2]), 1.7, shift)
     np.testing.assert_allclose(
         mixed._scores, 1.7 / slope * (base + shift) + 0.7 * one + 0.2 * other, rtol=1e-5, atol=1e-6
     )
-    weights = np.array([0.7, 0.2]) / 1.7  # its probabilities at the temperature are those of the mixture
-    sums = parts[0].mixture(parts[1:], link, weights, shift, 0.05)
+    of_parts = np.array([0.7, 0.2]) / 1.7  # its probabilities at the temperature are those of the mixture
+    sums = parts[0].mixture(parts[1:], link, of_parts, shift, 0.05)
     assert sums[0] == pytest.approx(mixed.along(link, 1 / 1.7, 0.05, True)[0], rel=1e-6)
-    x = base + shift + slope * (weights[0] * one + weights[1] * other)
+    x = base + shift + slope * (of_parts[0] * one + of_parts[1] * other)
     p = np.exp(log_probabilities(link, x / slope))
     residual = 1.05 * p - np.where(np.arange(3) == y[:, None], 1.0, 0.025)
     residual *= expit(-x) if link == "sigmoid2" else 1.0
-    slopes = np.array([mass * slope * (residual * scores).sum(axis=1) for scores in (one, other)])
+    slopes = np.array([weights * slope * (residual * scores).sum(axis=1) for scores in (one, other)])
     np.testing.assert_allclose(sums[1:5], [*slopes.sum(axis=1), *(slopes**2).sum(axis=1)], rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(sums[5:], mass @ residual, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(sums[5:], weights @ residual, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("n", [10, 100, 1000])
 @pytest.mark.parametrize("K", [2, 3, 10])
-@pytest.mark.parametrize("mass", [1e-6, 0.5, 1.0])
-def test_rows_that_are_all_right_leave_the_estimate_of_krichevsky_and_trofimov(n, K, mass):
+@pytest.mark.parametrize("weights", [1e-6, 0.5, 1.0])
+def test_rows_that_are_all_right_leave_the_estimate_of_krichevsky_and_trofimov(n, K, weights):
     """Scores of 5 for the true class: -m log(1 - q) - (log q - log(K - 1)) / 2, with q for all others, is least there.
 
     m is what all rows weigh, which is as many rows; what weighs less than one row is as unsure as one.
     """
     codes = np.arange(n) % K
     scores = np.where(np.arange(K) == codes[:, None], 5.0, 0.0)
-    held = held_out(scores, codes, np.full(n, mass))
-    q = 0.5 / (max(1.0, n * mass) + 0.5)
+    held = held_out(scores, codes, np.full(n, weights))
+    q = 0.5 / (max(1.0, n * weights) + 0.5)
     for whole in (False, True):
         weight, _ = fit_weight(held, "softmax", 1.0, half_row(held), whole)
         assert weight == pytest.approx(np.log((K - 1) * (1 - q) / q) / 5.0, rel=2 * SAME_WEIGHT)
@@ -403,28 +405,28 @@ def test_rows_that_are_all_right_are_not_certain_however_sure_the_scores(link, s
 @pytest.mark.parametrize("start", [0.0, 1.0, 3.0, 0.07])
 def test_the_weight_is_the_minimum(link, spread, start):
     rng = np.random.default_rng(2)
-    scores, codes, mass = example(rng, link, 400, spread=spread)
-    held = held_out(scores, codes, mass)
+    scores, codes, weights = example(rng, link, 400, spread=spread)
+    held = held_out(scores, codes, weights)
     caution = half_row(held)
-    assert caution == pytest.approx(0.5 / mass.sum())
+    assert caution == pytest.approx(0.5 / weights.sum())
     weight, least = fit_weight(held, link, start, caution, True)
     assert least == held.along(link, weight, caution, True)[0]
-    best, loss = best_weight(link, np.zeros((400, 4)), scores, codes, mass, caution)
+    best, loss = best_weight(link, np.zeros((400, 4)), scores, codes, weights, caution)
     assert weight == pytest.approx(best, rel=2 * SAME_WEIGHT) and weight * spread == pytest.approx(1.0, rel=0.2)
     assert loss * (1 - 1e-9) <= least <= loss * (1 + SAME_WEIGHT**2)
 
 
 def test_the_weight_stays_within_its_range():
     rng = np.random.default_rng(3)
-    scores, codes, mass = example(rng, "softmax", spread=1.0)
-    hot, least = fit_weight(held_out(1e-3 * scores, codes, mass), "softmax", 1.0, 0.0)
-    assert hot == LARGEST_WEIGHT and least == held_out(1e-3 * scores, codes, mass).along("softmax", hot, 0.0)[0]
+    scores, codes, weights = example(rng, "softmax", spread=1.0)
+    hot, least = fit_weight(held_out(1e-3 * scores, codes, weights), "softmax", 1.0, 0.0)
+    assert hot == LARGEST_WEIGHT and least == held_out(1e-3 * scores, codes, weights).along("softmax", hot, 0.0)[0]
     assert (
-        fit_weight(held_out(10 * np.eye(4)[codes], codes, mass), "softmax", 1.0, 0.0)[0] == LARGEST_WEIGHT
+        fit_weight(held_out(10 * np.eye(4)[codes], codes, weights), "softmax", 1.0, 0.0)[0] == LARGEST_WEIGHT
     )  # all right
     for nothing in (-scores, np.zeros_like(scores)):  # worse than nothing, and nothing to gain
-        weight, least = fit_weight(held_out(nothing, codes, mass), "softmax", 1.0, 0.0)
-        assert weight == 0.0 and least == pytest.approx(mass.sum() * np.log(4))
+        weight, least = fit_weight(held_out(nothing, codes, weights), "softmax", 1.0, 0.0)
+        assert weight == 0.0 and least == pytest.approx(weights.sum() * np.log(4))
 
 
 # -- decisions ---------------------------------------------------------------------------------------------------------

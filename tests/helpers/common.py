@@ -98,8 +98,8 @@ def coupled_loss(costs, base, offset):
 def held_out(scores, codes, weight=None):
     """Scores of left-out rows, in their precision. Another fold has a row of each class, so that all of them judge."""
     (n, K), weight = scores.shape, np.ones(len(scores)) if weight is None else weight
-    label, mass = np.concatenate([codes, np.arange(K)]), np.concatenate([weight, np.full(K, weight.max())])
-    folded = FoldedRows(make_costs(1 - np.eye(K), label, mass), np.repeat([0, 1], [n, K]), binned_rows)
+    label, weights = np.concatenate([codes, np.arange(K)]), np.concatenate([weight, np.full(K, weight.max())])
+    folded = FoldedRows(make_costs(1 - np.eye(K), label, weights), np.repeat([0, 1], [n, K]), binned_rows)
     return HeldOut(folded, scores, 1)
 
 

@@ -126,15 +126,15 @@ def loss_value(s, H):
     return (np.sum(s.weights * s.beta) + 0.5 * entry_losses(s, H).sum()) / s.weights.sum()
 
 
-def edge_and_mass(s, H):
+def gradient_and_hessian(s, H):
     """Minus the slope, and the curvature, of every entry's loss in its score, each (n, D).
 
     For the exponential these are -(w+ - w-) and w+ + w-, with the weights w+- of Sec. 3.
     """
     omega = s.weights[:, None]
-    edge = -omega * (s.c_plus * base_slope(s.loss, H) - s.c_minus * base_slope(s.loss, -H))
-    mass = omega * (s.c_plus * base_curvature(s.loss, H) + s.c_minus * base_curvature(s.loss, -H))
-    return edge, mass
+    gradient = -omega * (s.c_plus * base_slope(s.loss, H) - s.c_minus * base_slope(s.loss, -H))
+    hessian = omega * (s.c_plus * base_curvature(s.loss, H) + s.c_minus * base_curvature(s.loss, -H))
+    return gradient, hessian
 
 
 def multi_class_weights(s, H):
@@ -151,7 +151,7 @@ def weight_sums(w_plus, w_minus, f):
 
 
 # --- The vector a of a given learner ----------------------------------------------------------------------
-def smoothing_mass(s, H, smoothing):
+def smoothing_weight(s, H, smoothing):
     """eps (D,): ``smoothing`` times what each column can still lose, its loss above its floor."""
     return smoothing * np.maximum((entry_losses(s, H) - s.weights[:, None] * s.floor).sum(axis=0), 0.0)
 
@@ -166,17 +166,17 @@ def step_slope(s, H, f, eps, k, a):
 def solve_step(s, H, f, eps):
     """The vector ``a (D,)`` of least loss for the responses ``f``, smoothed by ``eps (D,)``."""
     a = np.zeros(H.shape[1])
-    edge, mass = edge_and_mass(s, H)
+    gradient, hessian = gradient_and_hessian(s, H)
     if s.loss == "exponential":
         s_plus, s_minus = weight_sums(*multi_class_weights(s, H), f)
     for k in range(len(a)):
-        if mass[:, k].sum() == 0:
+        if hessian[:, k].sum() == 0:
             continue  # nothing is at stake in this column
         if s.loss == "exponential":
             with np.errstate(divide="ignore"):  # S.6: a* = 1/2 [ln s- - ln s+], with both sums smoothed
                 a[k] = 0.5 * (np.log(s_minus[k] + eps[k]) - np.log(s_plus[k] + eps[k]))
         elif s.loss == "squared":  # the minimum of a parabola; F'' (a) + F''(-a) = 4
-            a[k] = np.sum(f * edge[:, k]) / (mass[:, k].sum() + 4.0 * eps[k])
+            a[k] = np.sum(f * gradient[:, k]) / (hessian[:, k].sum() + 4.0 * eps[k])
         elif step_slope(s, H, f, eps, k, -LARGEST_STEP) >= 0:
             a[k] = -LARGEST_STEP
         elif step_slope(s, H, f, eps, k, LARGEST_STEP) <= 0:
@@ -224,17 +224,17 @@ def drop_of(loss, tables, f):
     if loss == "exponential":  # S.6: <s+ + s-, 1> falls to 2 <sqrt(s+ s-), 1>
         s_plus, s_minus = weight_sums(*tables, f)
         return np.sum((np.sqrt(s_plus) - np.sqrt(s_minus)) ** 2)
-    edge, mass = tables  # exact for the squared loss; half the Newton decrement for the logistic one
+    gradient, hessian = tables  # exact for the squared loss; half the Newton decrement for the logistic one
     drop = 0.0
-    for k in range(edge.shape[1]):
-        if mass[:, k].sum() > 0:
-            drop += np.sum(f * edge[:, k]) ** 2 / (2.0 * mass[:, k].sum())
+    for k in range(gradient.shape[1]):
+        if hessian[:, k].sum() > 0:
+            drop += np.sum(f * gradient[:, k]) ** 2 / (2.0 * hessian[:, k].sum())
     return drop
 
 
 def best_stump(s, H, X, edges):
     """The stump of largest drop, or None, and its drop ("Joint optimization of f and a", Sec. 3)."""
-    tables = multi_class_weights(s, H) if s.loss == "exponential" else edge_and_mass(s, H)
+    tables = multi_class_weights(s, H) if s.loss == "exponential" else gradient_and_hessian(s, H)
     best, best_drop = None, 0.0
     for stump in stumps(edges):
         drop = drop_of(s.loss, tables, predict(stump, X))
@@ -322,12 +322,12 @@ def first_vector(s, smoothing, fit_intercept):
     H = np.zeros_like(s.c_plus)
     if not fit_intercept:
         return H[0].copy()
-    return solve_step(s, H, np.ones(len(H)), smoothing_mass(s, H, smoothing))
+    return solve_step(s, H, np.ones(len(H)), smoothing_weight(s, H, smoothing))
 
 
 def one_round(s, H, X, edges, smoothing, max_depth, learning_rate, root=None):
     """One round from the scores H, or None when nothing lowers the loss any more."""
-    grown = grow(s, H, X, edges, smoothing_mass(s, H, smoothing), max_depth, root)
+    grown = grow(s, H, X, edges, smoothing_weight(s, H, smoothing), max_depth, root)
     if grown is None:
         return None
     tree, a = grown
@@ -381,12 +381,12 @@ def two_sided(X, cost_rows, weights, edges, n_rounds, offset, smoothing):
         return 0.5 * (np.log(down) - np.log(up))
 
     w_plus, w_minus = multi_class_weights(s, H)
-    intercept = best_constant(slice(None), smoothing_mass(s, H, smoothing))
+    intercept = best_constant(slice(None), smoothing_weight(s, H, smoothing))
     H = H + intercept
     rounds = []
     for _ in range(n_rounds):
         w_plus, w_minus = multi_class_weights(s, H)
-        eps = smoothing_mass(s, H, smoothing)
+        eps = smoothing_weight(s, H, smoothing)
         best, least = None, 0.0
         start = (w_plus + w_minus).sum()
         for stump in stumps(edges):
@@ -419,21 +419,21 @@ def column_totals(values, rows):
     return np.array([fsum(column) for column in values[rows].T])
 
 
-def criterion(kind, edge, mass, ridge):
-    """What is left of the loss in a node with the sums ``edge``, ``mass``, up to constants and factors.
+def criterion(kind, gradient, hessian, ridge):
+    """What is left of the loss in a node with the sums ``gradient``, ``hessian``, up to constants and factors.
 
     exact: 2 sum_k sqrt(S+_k S-_k), the exponential's own; newton: -sum_k E_k^2 / M_k; sketch: -sum_c G_c^2 / M with one
-    mass. The ridge is part of the mass.
+    Hessian. The ridge is part of the Hessian.
     """
-    mass = mass + ridge
+    hessian = hessian + ridge
     if kind == "exact":
-        return 2.0 * np.sum(np.sqrt((mass - edge) / 2.0 * ((mass + edge) / 2.0)))
+        return 2.0 * np.sum(np.sqrt((hessian - gradient) / 2.0 * ((hessian + gradient) / 2.0)))
     if kind == "sketch":
-        return -np.sum(edge**2) / mass[0]
-    return -sum(e * e / m for e, m in zip(edge, mass, strict=True) if m > 0)
+        return -np.sum(gradient**2) / hessian[0]
+    return -sum(g * g / h for g, h in zip(gradient, hessian, strict=True) if h > 0)
 
 
-def best_cut(kind, X_binned, features, edge, mass, ridge, rows, min_leaf, drawn=None):
+def best_cut(kind, X_binned, features, gradient, hessian, ridge, rows, min_leaf, drawn=None):
     """(drop, feature, bin) of the cut of a node's rows that lowers the criterion most; None if none lowers it.
 
     The bin is midway between two neighbouring bins that the node's rows occupy, rounded down. With
@@ -441,7 +441,7 @@ def best_cut(kind, X_binned, features, edge, mass, ridge, rows, min_leaf, drawn=
     """
 
     def left_over(part):
-        return criterion(kind, column_totals(edge, part), column_totals(mass, part), ridge)
+        return criterion(kind, column_totals(gradient, part), column_totals(hessian, part), ridge)
 
     start = least = left_over(rows)
     best = None
@@ -462,7 +462,7 @@ def best_cut(kind, X_binned, features, edge, mass, ridge, rows, min_leaf, drawn=
 
 
 def grow_leafwise(
-    kind, X_binned, edge, mass, ridge, in_bag, max_leaves, max_depth=64, min_leaf=1, features_of=None, drawn=None
+    kind, X_binned, gradient, hessian, ridge, in_bag, max_leaves, max_depth=64, min_leaf=1, features_of=None, drawn=None
 ):
     """The leaf whose best cut lowers the criterion most is split, until there are enough: the first leaf of equals.
 
@@ -478,7 +478,7 @@ def grow_leafwise(
         if depth[number] == max_depth:
             return None
         own = drawn and partial(drawn, node)
-        return best_cut(kind, X_binned, features_of(node), edge, mass, ridge, rows, min_leaf, own)
+        return best_cut(kind, X_binned, features_of(node), gradient, hessian, ridge, rows, min_leaf, own)
 
     depth, cuts = [0], []
     cuts.append(cut(0))
@@ -554,7 +554,7 @@ def drawn_bin(seed, node, feature, low, high):
     return low
 
 
-def softmax_edge_and_mass(y, weights, H):
+def softmax_gradient_and_hessian(y, weights, H):
     """Minus the slope and the curvature of omega (-log softmax(H)_y) in every score, each (n, K)."""
     p = np.exp(H - H.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
@@ -574,20 +574,20 @@ def boost_leafwise(loss, X_binned, y, weights, n_rounds, max_leaves, smoothing, 
     def vectors_of(leaf, n_leaves):
         vectors = np.zeros((n_leaves, K))
         for number in range(n_leaves):
-            E, M = column_totals(edge, leaf == number), column_totals(mass, leaf == number)
+            E, M = column_totals(gradient, leaf == number), column_totals(hessian, leaf == number)
             if loss == "exponential":  # ridge in both S+ = (M - E) / 2 and S-
                 vectors[number] = 0.5 * np.log(((M + E) / 2 + ridge / 2) / ((M - E) / 2 + ridge / 2))
             else:  # the diagonal's step is K / (K - 1) too long: sum_k E_k = 0
-                vectors[number] = np.clip((1 - 1 / K) * E / (M + 10 * smoothing * column_totals(mass, bag)), -4, 4)
+                vectors[number] = np.clip((1 - 1 / K) * E / (M + 10 * smoothing * column_totals(hessian, bag)), -4, 4)
         return vectors
 
     intercept, rounds = np.zeros(K), []
     for t in range(-1, n_rounds):
         if loss == "exponential":
-            edge, mass = edge_and_mass(s, H)
-            ridge = 2 * smoothing_mass(s, H, smoothing)
+            gradient, hessian = gradient_and_hessian(s, H)
+            ridge = 2 * smoothing_weight(s, H, smoothing)
         else:
-            edge, mass = softmax_edge_and_mass(y, weights, H)
+            gradient, hessian = softmax_gradient_and_hessian(y, weights, H)
             p = np.exp(H[np.arange(n), y] - np.log(np.exp(H).sum(axis=1)))
             ridge = 2 * smoothing * np.bincount(y, weights=-weights * np.log(p), minlength=K)
         if t < 0:
@@ -596,7 +596,7 @@ def boost_leafwise(loss, X_binned, y, weights, n_rounds, max_leaves, smoothing, 
                 H = H + intercept
             continue
         kind = "exact" if loss == "exponential" else "newton"
-        tree = grow_leafwise(kind, X_binned, edge, mass, ridge, bag, max_leaves)
+        tree = grow_leafwise(kind, X_binned, gradient, hessian, ridge, bag, max_leaves)
         if len(tree.leaf_node) == 1:
             break  # no split gains more than its phantom rows cost
         vectors = vectors_of(tree.leaf, len(tree.leaf_node))

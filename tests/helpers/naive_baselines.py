@@ -193,8 +193,8 @@ def softmax_with_costs(C, y, H):
 def aoso_node(p, y, w, rows, ridge):
     """The pair of a node, and u and rho of every row along it."""
     K = p.shape[1]
-    edge = (y[:, None] == np.arange(K)) - p
-    G = [fsum(w[rows] * edge[rows, k]) for k in range(K)]
+    gradient = (y[:, None] == np.arange(K)) - p
+    G = [fsum(w[rows] * gradient[rows, k]) for k in range(K)]
     r = int(np.argmax(G))
 
     def curvature(s):
@@ -202,4 +202,4 @@ def aoso_node(p, y, w, rows, ridge):
 
     falls = [-1.0 if s == r else (G[r] - G[s]) ** 2 / (fsum(curvature(s)[rows]) + ridge) for s in range(K)]
     s = int(np.argmax(falls))
-    return r, s, w * (edge[:, r] - edge[:, s]), curvature(s)
+    return r, s, w * (gradient[:, r] - gradient[:, s]), curvature(s)

@@ -65,7 +65,7 @@ def dual_weights(loss, A, y, S):
     return A * np.exp(-rho) / (1.0 + np.exp(-rho))
 
 
-def edges(loss, A, y, S):
+def gradients(loss, A, y, S):
     """delta_{r, y_i} sum_l u_il - u_ir, the bracket of Eq. (10), (n, D)."""
     u = dual_weights(loss, A, y, S)
     out = -u
@@ -123,7 +123,7 @@ def boost(X, C, y, weights, thresholds, loss, rounds, nu=1e-9, eta=0.5, kappa=np
     S = np.zeros(A.shape)
     terms, losses = [], [total_loss(loss, A, y, S) / weights.sum()]
     for _ in range(rounds):
-        j, tau, sign, r, value = most_violated(X, thresholds, edges(loss, A, y, S))  # step 1
+        j, tau, sign, r, value = most_violated(X, thresholds, gradients(loss, A, y, S))  # step 1
         if j is None or value <= nu * unit(loss, A, y) + epsilon:  # step 2
             break
         f = sign * np.where(X[:, j] > tau, 1.0, -1.0)
@@ -147,7 +147,7 @@ def multiboost(X, C, y, weights, thresholds, loss, rounds, nu, penalty="l1"):
     F, W, learners, values = np.empty((len(y), 0)), np.empty((0, D)), [], []
     for _ in range(rounds):
         l2 = penalty == "l2"
-        j, tau, sign, _, value = most_violated(X, thresholds, edges(loss, A, y, F @ W), F.T if l2 else ())
+        j, tau, sign, _, value = most_violated(X, thresholds, gradients(loss, A, y, F @ W), F.T if l2 else ())
         if j is None or value <= (0.0 if l2 else nu * unit(loss, A, y)):
             break
         learners.append((j, tau, sign))

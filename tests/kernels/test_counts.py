@@ -1,4 +1,4 @@
-"""Trees of more rows than a count has bits beside a sum of masses."""
+"""Trees of more rows than a count has bits beside a sum of Hessians."""
 
 import itertools
 
@@ -19,8 +19,8 @@ def naive_best(histogram, unit, ridge, min_leaf):
 
     def of(part):
         total = [sum(int(row[c]) for row in part) for c in range(4)]
-        edges = sum((total[c] * unit[c]) ** 2 for c in range(2))
-        return edges / (total[2] * unit[2] + ridge), total[3]
+        squares = sum((total[c] * unit[c]) ** 2 for c in range(2))
+        return squares / (total[2] * unit[2] + ridge), total[3]
 
     found = (of(histogram)[0], -1)
     occupied = [b for b, row in enumerate(histogram) if row[3]]
@@ -56,17 +56,17 @@ def test_sums_over_two_billion_rows(seed, min_leaf):
 @pytest.mark.parametrize("large", [10, 4096])
 def test_trees_with_counts_of_their_own_are_the_twins(seed, large, monkeypatch):
     monkeypatch.setattr(growth, "PACKED_ROWS", 0)
-    X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, "sketch", 150, 0.8 if seed % 2 else 1.0)
-    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag)
+    X_binned, n_bins, gradient, hessian, in_bag, target = random_problem(seed, "sketch", 150, 0.8 if seed % 2 else 1.0)
+    rows = bare_rows(X_binned, n_bins, gradient, hessian, in_bag)
     grown = grow(rows, target, GrowthRule(12, 64, 2, len(X_binned), None), seed=1)
     assert rows._growth._columns.shape[1] == len(target.directions) + 2
-    tree = naive.grow_leafwise("sketch", X_binned, *seen_by(target, edge, mass), target.ridge, in_bag, 12, 64, 2)
+    tree = naive.grow_leafwise("sketch", X_binned, *seen_by(target, gradient, hessian), target.ridge, in_bag, 12, 64, 2)
     same_tree(grown, rows, tree)
 
 
 @pytest.mark.parametrize("options", [{}, {"search_rows": 50}, {"sketch": 1, "max_features": 1.0}, {"subsample": 0.5}])
 def test_models_hardly_depend_on_where_rows_are_counted(options, monkeypatch):
-    """Masses have more bits where counts have a column: splits are the same unless they tie."""
+    """Hessians have more bits where counts have a column: splits are the same unless they tie."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 6))
     y = (X[:, :3] + rng.normal(scale=0.3, size=(600, 3))).argmax(axis=1)
@@ -79,8 +79,8 @@ def test_models_hardly_depend_on_where_rows_are_counted(options, monkeypatch):
 
 
 def test_as_many_rows_as_int32_numbers(monkeypatch):
-    X_binned, n_bins, edge, mass, in_bag, _ = random_problem(0, "sketch", 150)
-    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag)
+    X_binned, n_bins, gradient, hessian, in_bag, _ = random_problem(0, "sketch", 150)
+    rows = bare_rows(X_binned, n_bins, gradient, hessian, in_bag)
     growth.Growth(rows)
     monkeypatch.setattr(growth, "MOST_ROWS", 100)
     with pytest.raises(ValueError, match="at most 100 rows, got 150"):

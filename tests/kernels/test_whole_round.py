@@ -96,8 +96,8 @@ def test_the_same_bits_as_the_parts(seed, n, K, per_row, sketch, min_leaf, depth
     assert_same(whole, parts)
     outside = np.r_[0 : left_out[0], left_out[1] : n]
     np.testing.assert_array_equal(rows.scores, other.scores)
-    np.testing.assert_array_equal(rows.edge[outside], other.edge[outside])
-    np.testing.assert_array_equal(rows.mass[outside], other.mass[outside])
+    np.testing.assert_array_equal(rows.gradient[outside], other.gradient[outside])
+    np.testing.assert_array_equal(rows.hessian[outside], other.hessian[outside])
 
 
 def test_how_many_rounds_a_call_makes_does_not_matter(monkeypatch):

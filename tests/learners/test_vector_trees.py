@@ -53,42 +53,42 @@ def random_bins(rng, n, d):
     return X, n_bins
 
 
-def bare_rows(X_binned, n_bins, edge, mass, in_bag=None, workers=None, blocks=None, limits=LIMITS):
-    """Rows that hold given edges and masses."""
-    n, D = edge.shape
+def bare_rows(X_binned, n_bins, gradient, hessian, in_bag=None, workers=None, blocks=None, limits=LIMITS):
+    """Rows that hold given gradients and Hessians."""
+    n, D = gradient.shape
     costs = make_costs(np.ones((1, D)), np.zeros(n), np.ones(n))
     rows = Rows(X_binned, n_bins, costs, workers or Workers(), blocks, limits=limits)
-    rows.edge[:], rows.mass[:] = edge, mass
-    rows.top_edge, rows.top_mass = np.abs(edge).max(axis=0), mass.max(axis=0)
+    rows.gradient[:], rows.hessian[:] = gradient, hessian
+    rows.top_gradient, rows.top_hessian = np.abs(gradient).max(axis=0), hessian.max(axis=0)
     rows._restrict(in_bag)
     return rows
 
 
 def random_problem(seed, kind=None, n=None, n_bagged=1.0):
-    """Bins, edges and masses, a bag, and what to grow by; some rows weigh nothing."""
+    """Bins, gradients and Hessians, a bag, and what to grow by; some rows weigh nothing."""
     rng = np.random.default_rng([seed, 7])
     kind = kind or list(GAINS)[seed % 3]
     n, d, D = n or int(rng.integers(2, 90)), int(rng.integers(1, 7)), int(rng.integers(1, 6))
     X_binned, n_bins = random_bins(rng, n, d)
-    mass = rng.exponential(size=(n, D)) + 1e-3
-    mass[rng.random(n) < 0.1] = 0.0
-    edge = rng.uniform(-1, 1, (n, D)) * mass
+    hessian = rng.exponential(size=(n, D)) + 1e-3
+    hessian[rng.random(n) < 0.1] = 0.0
+    gradient = rng.uniform(-1, 1, (n, D)) * hessian
     in_bag = rng.random(n) < n_bagged
     in_bag[0] = True
-    ridge = rng.choice([0.0, 0.1]) * rng.uniform(0.5, 2, D) * mass.sum(axis=0)
+    ridge = rng.choice([0.0, 0.1]) * rng.uniform(0.5, 2, D) * hessian.sum(axis=0)
     if kind == "sketch":
         directions, weight = rng.normal(size=(int(rng.integers(1, 4)), D)), rng.uniform(0.2, 2, D)
         target = Target(SKETCH, ridge[:1] + 1e-9, directions, weight)
     else:
         target = Target(GAINS[kind], ridge)
-    return X_binned, n_bins, edge, mass, in_bag, target
+    return X_binned, n_bins, gradient, hessian, in_bag, target
 
 
-def seen_by(target, edge, mass):
-    """The edges and masses that the twin is given."""
+def seen_by(target, gradient, hessian):
+    """The gradients and Hessians that the twin is given."""
     if target.gain != SKETCH:
-        return edge, mass
-    return edge @ target.directions.T, (mass @ target.weight)[:, None]
+        return gradient, hessian
+    return gradient @ target.directions.T, (hessian @ target.weight)[:, None]
 
 
 def grow(rows, target, rule, features=None, seed=0):
@@ -112,18 +112,18 @@ def identical(a, b):
 @pytest.mark.parametrize("seed", slow_after(40, range(120)))
 def test_trees_equal_the_twin(seed):
     rng = np.random.default_rng(seed)
-    X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, n_bagged=rng.choice([0.6, 1.0]))
+    X_binned, n_bins, gradient, hessian, in_bag, target = random_problem(seed, n_bagged=rng.choice([0.6, 1.0]))
     rule = GrowthRule(
         int(rng.integers(2, 20)), int(rng.choice([1, 2, 3, 64])), int(rng.choice([1, 1, 2, 5])), len(X_binned)
     )
     limits = Limits(large_leaf=int(rng.choice([1, 10, 4096])))
-    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, limits=limits)
+    rows = bare_rows(X_binned, n_bins, gradient, hessian, in_bag, limits=limits)
     grown = grow(rows, target, rule)
     kind = {v: k for k, v in GAINS.items()}[target.gain]
     tree = naive.grow_leafwise(
         kind,
         X_binned,
-        *seen_by(target, edge, mass),
+        *seen_by(target, gradient, hessian),
         target.ridge,
         in_bag,
         rule.max_leaves,
@@ -135,19 +135,19 @@ def test_trees_equal_the_twin(seed):
 
 @pytest.mark.parametrize("seed", slow_after(6, range(12)))
 def test_nodes_see_the_features_that_are_drawn_for_them(seed):
-    X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, n=70, n_bagged=0.8)
+    X_binned, n_bins, gradient, hessian, in_bag, target = random_problem(seed, n=70, n_bagged=0.8)
     X_binned, n_bins = np.vstack([X_binned] * 3), np.tile(n_bins, 3)
     features = np.flatnonzero(np.random.default_rng(seed).random(len(X_binned)) < 0.8)
     n_drawn = max(1, len(features) // 2)
     with Workers(2) as workers:
         limits = Limits(large_leaf=4096 if seed % 2 else 15)
-        rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, workers, limits=limits)
+        rows = bare_rows(X_binned, n_bins, gradient, hessian, in_bag, workers, limits=limits)
         grown = grow(rows, target, GrowthRule(12, 64, 1, n_drawn), features, seed=99)
     kind = {v: k for k, v in GAINS.items()}[target.gain]
     tree = naive.grow_leafwise(
         kind,
         X_binned,
-        *seen_by(target, edge, mass),
+        *seen_by(target, gradient, hessian),
         target.ridge,
         in_bag,
         12,
@@ -161,18 +161,18 @@ def test_the_first_leaf_and_the_lowest_feature_and_bin_of_equals(gain):
     """Both halves hold the same rows, in equal features; numbers are small powers of two, so that nothing is rounded."""
     half = np.array([10, 20, 30, 40])
     X_binned = np.array([np.tile(half, 2)] * 2 + [np.repeat([5, 9], 4)] * 2, dtype=np.uint8)
-    mass = np.full((8, 1), 4.0)
-    edge = np.array([1, 2, 2, 1, -1, -2, -2, -1.0])[:, None]
+    hessian = np.full((8, 1), 4.0)
+    gradient = np.array([1, 2, 2, 1, -1, -2, -2, -1.0])[:, None]
     one = np.ones((1, 1))
     target = Target(gain, np.array([0.0]), *((one, one[0]) if gain == SKETCH else ()))
-    rows = bare_rows(X_binned, np.full(4, 256), edge, mass)
+    rows = bare_rows(X_binned, np.full(4, 256), gradient, hessian)
     grown = grow(rows, target, GrowthRule(2, 64, 1, 4))
     assert (grown.feature[0], grown.bin[0]) == (2, 7) and list(rows.leaf) == [0] * 4 + [1] * 4
     grown = grow(rows, target, GrowthRule(3, 64, 1, 4))
     assert list(grown.left[:3]) == [1, 3, 2] and list(grown.leaf_node) == [3, 2, 4]  # node 1 holds leaf 0
     assert (grown.feature[1], grown.bin[1]) == (0, 15)  # 1 | 2 2 1 and 1 2 2 | 1 are alike
     tree = naive.grow_leafwise(
-        {v: k for k, v in GAINS.items()}[gain], X_binned, edge, mass, target.ridge, np.ones(8, dtype=bool), 3
+        {v: k for k, v in GAINS.items()}[gain], X_binned, gradient, hessian, target.ridge, np.ones(8, dtype=bool), 3
     )
     same_tree(grown, rows, tree)
 
@@ -282,12 +282,14 @@ def test_newton_vectors_are_minus_slope_over_curvature(kind, sketch):
 def test_newton_vectors_with_phantom_rows():
     rng = np.random.default_rng(4)
     _, rows, recipe, problem, found = grown_problem(rng, "gll", None, smoothing=1e-2)
-    edge, mass = rows.leaf_sums()
-    for leaf in range(len(edge)):
-        np.testing.assert_allclose(edge[leaf], rows.edge[rows.leaf == leaf].sum(axis=0), atol=1e-12)
-        np.testing.assert_allclose(mass[leaf], rows.mass[rows.leaf == leaf].sum(axis=0), atol=1e-12)
-    np.testing.assert_allclose(found.step.vectors, edge / (mass + 0.1 * rows.mass.sum(axis=0)) * 2 / 3, rtol=1e-9)
-    drop = np.sum(edge * found.step.vectors - 0.5 * mass * found.step.vectors**2)
+    gradient, hessian = rows.leaf_sums()
+    for leaf in range(len(gradient)):
+        np.testing.assert_allclose(gradient[leaf], rows.gradient[rows.leaf == leaf].sum(axis=0), atol=1e-12)
+        np.testing.assert_allclose(hessian[leaf], rows.hessian[rows.leaf == leaf].sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(
+        found.step.vectors, gradient / (hessian + 0.1 * rows.hessian.sum(axis=0)) * 2 / 3, rtol=1e-9
+    )
+    drop = np.sum(gradient * found.step.vectors - 0.5 * hessian * found.step.vectors**2)
     assert found.step.value == pytest.approx(problem.value - drop, rel=1e-9)
     assert recipe.solver == LeafNewton(0.1)
 
@@ -361,14 +363,14 @@ def test_a_leaf_smoothed_by_half_is_a_side_smoothed_by_all():
 @pytest.mark.parametrize("kind", GAINS)
 @pytest.mark.parametrize("n_bagged", [1.0, 0.7])
 def test_kernels_histograms_and_subtraction_grow_the_same_tree(kind, n_bagged):
-    X_binned, n_bins, edge, mass, in_bag, target = random_problem(1, kind, 3000, n_bagged)
+    X_binned, n_bins, gradient, hessian, in_bag, target = random_problem(1, kind, 3000, n_bagged)
     target = target._replace(ridge=np.full_like(target.ridge, 1e-9))
     for n_drawn in (len(X_binned), len(X_binned) // 2):
         rule, found = GrowthRule(40, 64, 3, n_drawn), []
         for large, kept in ((4096, 1 << 30), (1, 1 << 30), (50, 1 << 30), (50, 0), (1000, 1 << 30), (2999, 1 << 30)):
             for n_threads in (1, 2):
                 with Workers(n_threads) as workers:
-                    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, workers, limits=Limits(large, kept))
+                    rows = bare_rows(X_binned, n_bins, gradient, hessian, in_bag, workers, limits=Limits(large, kept))
                     found.append((grow(rows, target, rule, seed=3), rows.leaf, *rows.leaf_sums()))
         assert len(found[0][0].leaf_node) == 40
         for other in found[1:]:
@@ -378,7 +380,7 @@ def test_kernels_histograms_and_subtraction_grow_the_same_tree(kind, n_bagged):
 @pytest.mark.parametrize("kind", GAINS)
 @pytest.mark.parametrize("large", [4096, 60])
 def test_rows_outside_the_frequent_bin_tell_all_of_sparse_features(kind, large, monkeypatch):
-    _, _, edge, mass, in_bag, target = random_problem(2, kind, 1500, 0.8)
+    _, _, gradient, hessian, in_bag, target = random_problem(2, kind, 1500, 0.8)
     target = target._replace(ridge=np.full_like(target.ridge, 1e-9))
     rng = np.random.default_rng(3)
     density = np.array([0.0, 0.01, 0.01, 0.1, 0.1, 0.3, 0.5, 0.9, 0.9])[:, None]
@@ -388,7 +390,7 @@ def test_rows_outside_the_frequent_bin_tell_all_of_sparse_features(kind, large, 
     with Workers(2) as workers:
         for listed in (True, False):
             rows = bare_rows(
-                X_binned.astype(np.uint8), n_bins, edge, mass, in_bag, workers, limits=Limits(large_leaf=large)
+                X_binned.astype(np.uint8), n_bins, gradient, hessian, in_bag, workers, limits=Limits(large_leaf=large)
             )
             assert len(rows.index.lists[2]) == np.count_nonzero(X_binned[rows.index.indexed] != 4) > 1000
             if not listed:
@@ -412,13 +414,13 @@ def test_two_bytes_number_the_rows_that_are_listed(n, listed):
 
 @pytest.mark.parametrize("kind", GAINS)
 def test_threads_and_blocks_change_no_bit(kind):
-    X_binned, n_bins, edge, mass, in_bag, target = random_problem(4, kind, 2000, 0.8)
+    X_binned, n_bins, gradient, hessian, in_bag, target = random_problem(4, kind, 2000, 0.8)
     target = target._replace(ridge=np.full_like(target.ridge, 1e-9))
     limits, found = Limits(large_leaf=100, inline_work=0), []
     for n_threads in (1, 2, 3):
         for blocks in (None, [1, 5, 900], [1000]):
             with Workers(n_threads) as workers:
-                rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, workers, blocks, limits)
+                rows = bare_rows(X_binned, n_bins, gradient, hessian, in_bag, workers, blocks, limits)
                 found.append((grow(rows, target, GrowthRule(30, 64, 2, len(X_binned))), rows.leaf, *rows.leaf_sums()))
     for other in found[1:]:
         assert identical(other[0], found[0][0]) and identical(other[1:], found[0][1:])
@@ -462,11 +464,11 @@ def test_rows_out_of_the_bag_get_the_leaf_that_prediction_gives(large, sketch):
     rows.respond(tree)
     np.testing.assert_array_equal(rows.leaf, grown_leaf)
     assert np.all(rows.response == 1)
-    edge, mass = rows.leaf_sums()
+    gradient, hessian = rows.leaf_sums()
     for leaf in range(found.learners[0].n_vectors):
         inside = in_bag & (grown_leaf == leaf)
-        np.testing.assert_allclose(edge[leaf], rows.edge[inside].sum(axis=0), atol=1e-10)
-        np.testing.assert_allclose(mass[leaf], rows.mass[inside].sum(axis=0), atol=1e-10)
+        np.testing.assert_allclose(gradient[leaf], rows.gradient[inside].sum(axis=0), atol=1e-10)
+        np.testing.assert_allclose(hessian[leaf], rows.hessian[inside].sum(axis=0), atol=1e-10)
 
 
 def depths(grown):
@@ -489,8 +491,8 @@ def depths(grown):
     st.integers(0, 10**6),
 )
 def test_rules_are_respected(kind, n, max_leaves, max_depth, min_leaf, large, n_bagged, seed):
-    X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, kind, n, n_bagged)
-    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, limits=Limits(large_leaf=large))
+    X_binned, n_bins, gradient, hessian, in_bag, target = random_problem(seed, kind, n, n_bagged)
+    rows = bare_rows(X_binned, n_bins, gradient, hessian, in_bag, limits=Limits(large_leaf=large))
     grown = grow(rows, target, GrowthRule(max_leaves, max_depth, min_leaf, len(X_binned)))
     L = len(grown.leaf_node)
     assert 1 <= L <= max_leaves and len(grown.left) == 2 * L - 1
@@ -503,31 +505,33 @@ def test_rules_are_respected(kind, n, max_leaves, max_depth, min_leaf, large, n_
     counts = np.bincount(rows.leaf[in_bag], minlength=L)
     assert len(counts) == L and (L == 1 or counts.min() >= min_leaf)
     sums = rows.leaf_sums()[0]
-    expected = [rows.edge[in_bag & (rows.leaf == number)].sum(axis=0) for number in range(L)]
+    expected = [rows.gradient[in_bag & (rows.leaf == number)].sum(axis=0) for number in range(L)]
     np.testing.assert_allclose(sums, expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("kind", GAINS)
 def test_nothing_to_split(kind):
-    """A constant feature, one row in the bag, or equal edges: one leaf."""
+    """A constant feature, one row in the bag, or equal gradients: one leaf."""
     one = (np.ones((1, 1)), np.ones(1)) if kind == "sketch" else ()
     target = Target(GAINS[kind], np.array([1e-3]), *one)
-    edge, mass = np.array([[1.0], [-1.0], [0.5]]), np.full((3, 1), 2.0)
+    gradient, hessian = np.array([[1.0], [-1.0], [0.5]]), np.full((3, 1), 2.0)
     rule = GrowthRule(8, 64, 1, 1)
     for X, bag in (([[4, 4, 4]], [True] * 3), ([[1, 2, 3]], [False, True, False])):
-        rows = bare_rows(np.array(X, dtype=np.uint8), np.array([5]), edge, mass, bag)
+        rows = bare_rows(np.array(X, dtype=np.uint8), np.array([5]), gradient, hessian, bag)
         grown = grow(rows, target, rule)
         assert len(grown.left) == 1 and list(grown.leaf_node) == [0] and grown.depth == 0 and not rows.leaf.any()
     rows = bare_rows(
-        np.array([[1, 2, 3]], dtype=np.uint8), np.array([5]), 0.5 * mass, mass
+        np.array([[1, 2, 3]], dtype=np.uint8), np.array([5]), 0.5 * hessian, hessian
     )  # ridge: no split is better
     assert len(grow(rows, target, rule).left) == 1
 
 
-def test_a_sketch_gives_no_edge_to_rows_whose_mass_is_lost_in_fixed_point():
-    """Else a split would gain their edge^2 over next to nothing."""
-    mass = np.array([1.0, 1.0, 1e-13, 1e-13])[:, None]
-    rows = bare_rows(np.array([[1, 2, 3, 4]], dtype=np.uint8), np.array([5]), mass * [[0.5], [0.5], [1], [-1]], mass)
+def test_a_sketch_gives_no_gradient_to_rows_whose_hessian_is_lost_in_fixed_point():
+    """Else a split would gain their gradient^2 over next to nothing."""
+    hessian = np.array([1.0, 1.0, 1e-13, 1e-13])[:, None]
+    rows = bare_rows(
+        np.array([[1, 2, 3, 4]], dtype=np.uint8), np.array([5]), hessian * [[0.5], [0.5], [1], [-1]], hessian
+    )
     target = Target(SKETCH, np.array([1e-200]), np.ones((1, 1)), np.ones(1))
     assert len(grow(rows, target, GrowthRule(4, 64, 1, 1)).left) == 1
 

@@ -26,28 +26,28 @@ def example(rng, K, D, n=30, kind="general"):
 
 
 def gradients(loss, costs, scores, log_scale=0.0):
-    edge, mass = np.empty_like(scores), np.empty_like(scores)
-    loss.gradients(costs, scores, log_scale, 0, len(scores), edge, mass)
-    return edge, mass
+    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
+    loss.gradients(costs, scores, log_scale, 0, len(scores), gradient, hessian)
+    return gradient, hessian
 
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("offset", ["paper", "tight"])
 @pytest.mark.parametrize("kind", ["01", "general", "lognormal"])
 @pytest.mark.parametrize("shape", [(2, 2), (3, 3), (5, 5), (12, 12), (3, 4), (4, 2)])
-def test_edge_and_mass_are_numerical_derivatives(base, offset, kind, shape):
+def test_gradient_and_hessian_are_numerical_derivatives(base, offset, kind, shape):
     rng = np.random.default_rng(0)
     costs = example(rng, *shape, kind=kind)
     loss = coupled_loss(costs, base, offset)
     scores = rng.normal(size=(30, shape[1]))
-    edge, mass = gradients(loss, costs, scores)
+    gradient, hessian = gradients(loss, costs, scores)
     h = 1e-4
     up, here, down = (value(base, loss, costs, scores + s) for s in (h, 0.0, -h))
     scale = np.abs(here).max()
-    np.testing.assert_allclose(-edge, (up - down) / (2 * h), atol=1e-6 * scale)
-    np.testing.assert_allclose(mass, (up - 2 * here + down) / h**2, atol=1e-5 * scale)
+    np.testing.assert_allclose(-gradient, (up - down) / (2 * h), atol=1e-6 * scale)
+    np.testing.assert_allclose(hessian, (up - 2 * here + down) / h**2, atol=1e-5 * scale)
     if base == "exponential":
-        np.testing.assert_allclose(mass, here, rtol=1e-12)
+        np.testing.assert_allclose(hessian, here, rtol=1e-12)
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -56,8 +56,8 @@ def test_contrast_is_half_the_difference_of_losses(base):
     costs = example(rng, 4, 4)
     loss = coupled_loss(costs, base, "paper")
     scores, vector, out = rng.normal(size=(30, 4)), rng.normal(size=4), np.empty(30)
-    edge, _ = gradients(loss, costs, scores)
-    top = loss.contrast(costs, scores, edge, vector, 0, 30, out)
+    gradient, _ = gradients(loss, costs, scores)
+    top = loss.contrast(costs, scores, gradient, vector, 0, 30, out)
     expected = 0.5 * (value(base, loss, costs, scores - vector) - value(base, loss, costs, scores + vector)).sum(axis=1)
     np.testing.assert_allclose(out, expected, rtol=1e-10, atol=1e-10)
     assert top == np.abs(out).max()
@@ -149,7 +149,7 @@ def test_large_scores_do_not_overflow():
     costs = make_costs(1 - np.eye(3), np.arange(3), np.ones(3))
     scores = np.where(np.eye(3, dtype=bool), 5000.0, -5000.0)
     for base in ("exponential", "logistic"):
-        edge, mass = gradients(
+        gradient, hessian = gradients(
             coupled_loss(costs, base, "paper"), costs, scores, log_scale=-5000.0 * (base == "exponential")
         )
-        assert np.all(np.isfinite(edge)) and np.all(np.isfinite(mass))
+        assert np.all(np.isfinite(gradient)) and np.all(np.isfinite(hessian))

@@ -68,13 +68,13 @@ def along(loss, costs, scores, factor, move, step, log_scale=0.0):
 
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("K", slow_but((2, 3, 4, 5, 8, 12), range(2, 13)))
-def test_edges_and_lines_are_numerical_derivatives(name, K):
+def test_gradients_and_lines_are_numerical_derivatives(name, K):
     loss = LOSSES[name]
     costs, scores, rng = example(K, K, per_row=K % 2 == 0)
     scores -= scores.mean(axis=1, keepdims=True)
     h, here = 1e-5, written_out(name, costs, scores)
-    edge, mass = np.empty_like(scores), np.empty_like(scores)
-    top = loss.gradients(costs, scores, 0.0, 0, N, edge, mass)
+    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
+    top = loss.gradients(costs, scores, 0.0, 0, N, gradient, hessian)
     numeric = np.stack(
         [
             (written_out(name, costs, scores + h * e) - written_out(name, costs, scores - h * e)) / (2 * h)
@@ -82,7 +82,7 @@ def test_edges_and_lines_are_numerical_derivatives(name, K):
         ],
         axis=1,
     )
-    np.testing.assert_allclose(-edge, numeric, atol=1e-8 * here.max(), rtol=1e-6)
+    np.testing.assert_allclose(-gradient, numeric, atol=1e-8 * here.max(), rtol=1e-6)
     second = np.stack(
         [
             (written_out(name, costs, scores + h * 10 * e) - 2 * here + written_out(name, costs, scores - h * 10 * e))
@@ -92,8 +92,8 @@ def test_edges_and_lines_are_numerical_derivatives(name, K):
         axis=1,
     )
     if "hinge" not in name:  # it has kinks; a Hessian that is negative, as of logarithms of what is no e^-v, is cut
-        np.testing.assert_allclose(mass, np.maximum(second, 0.0), atol=1e-5 * here.max())
-    np.testing.assert_allclose(top[:2], [np.abs(edge).max(axis=0), mass.max(axis=0)], rtol=1e-14)
+        np.testing.assert_allclose(hessian, np.maximum(second, 0.0), atol=1e-5 * here.max())
+    np.testing.assert_allclose(top[:2], [np.abs(gradient).max(axis=0), hessian.max(axis=0)], rtol=1e-14)
     factor = rng.normal(size=N)
     for move in (rng.normal(size=(1, K)), rng.normal(size=(N, K))):
         for step in (0.0, 0.3, -1.1):
@@ -141,18 +141,18 @@ def test_value_sums_and_blocks(name):
     costs, scores, rng = example(1, 5)
     loss, in_bag = LOSSES[name], rng.random(N) < 0.6
     scores -= scores.mean(axis=1, keepdims=True)
-    edge, mass = np.empty_like(scores), np.empty_like(scores)
-    top = loss.gradients(costs, scores, 0.7, 0, N, edge, mass)
+    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
+    top = loss.gradients(costs, scores, 0.7, 0, N, gradient, hessian)
     factor = fixed_factor(top[2], 50)
-    whole = loss.value_sums(costs, scores, 0.7, edge, in_bag, factor, 0, N)
-    parts = sum(loss.value_sums(costs, scores, 0.7, edge, in_bag, factor, a, b) for a, b in ((0, 7), (7, N)))
+    whole = loss.value_sums(costs, scores, 0.7, gradient, in_bag, factor, 0, N)
+    parts = sum(loss.value_sums(costs, scores, 0.7, gradient, in_bag, factor, a, b) for a, b in ((0, 7), (7, N)))
     np.testing.assert_array_equal(whole, parts)
     rows = np.where(in_bag, written_out(name, costs, scores) * np.exp(-0.7), 0.0)
     np.testing.assert_allclose(whole / factor, np.bincount(costs.label, rows, 5), rtol=1e-9)
-    again, block = np.empty_like(scores), np.empty_like(mass)
+    again, block = np.empty_like(scores), np.empty_like(hessian)
     tops = [loss.gradients(costs, scores, 0.7, a, b, again, block) for a, b in ((0, 7), (7, N))]
     np.testing.assert_array_equal(np.max(tops, axis=0), top)
-    np.testing.assert_array_equal(again, edge)
+    np.testing.assert_array_equal(again, gradient)
 
 
 @pytest.mark.parametrize("n", [1, 127, 300])
@@ -163,13 +163,13 @@ def test_sums_by_value_are_those_of_all_classes(name, n):
     y = rng.integers(0, K, n)
     costs = make_costs(random_costs(rng, K), y, np.where(rng.random(n) < 0.2, 0.0, rng.uniform(0.2, 2, n)), y)
     loss, scores = LOSSES[name], rng.normal(size=(n, K))
-    edge, mass = np.empty_like(scores), np.empty_like(scores)
-    loss.gradients(costs, scores, 0.3, 0, n, edge, mass)
+    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
+    loss.gradients(costs, scores, 0.3, 0, n, gradient, hessian)
     factor = rng.normal(size=n)
     for direction in 0.5 * simplex_codewords(K).T:
         values, number = np.unique(direction, return_inverse=True)
         groups = Groups(number, values, np.full((loss.n_terms(len(values)), n), np.nan))
-        loss.gather(costs, scores, 0.3, edge, mass, groups, 0, n)
+        loss.gather(costs, scores, 0.3, gradient, hessian, groups, 0, n)
         for step in (0.0, 0.7, -2.0):
             line = np.full((3, n), np.nan)
             top = loss.along_groups(costs, 0.3, groups, factor, step, 0, n, line)
@@ -259,9 +259,9 @@ def least_at(name, cost, p):
     costs, basis = make_costs(cost, np.arange(K), p), null_space(np.ones((1, K)))
 
     def expected(free):
-        scores, (edge, mass) = np.tile(basis @ free, (K, 1)), np.empty((2, K, K))
-        loss.gradients(costs, scores, 0.0, 0, K, edge, mass)
-        return written_out(name, costs, scores).sum(), -edge.sum(axis=0) @ basis
+        scores, (gradient, hessian) = np.tile(basis @ free, (K, 1)), np.empty((2, K, K))
+        loss.gradients(costs, scores, 0.0, 0, K, gradient, hessian)
+        return written_out(name, costs, scores).sum(), -gradient.sum(axis=0) @ basis
 
     return basis @ minimize(expected, np.zeros(K - 1), jac=True, method="BFGS", options={"gtol": 1e-10}).x
 

@@ -128,7 +128,9 @@ def test_rows_are_seen_through_their_interface(name):
     """The loop, its steps and its learners know neither where rows are nor any array with an entry for each of them."""
     package = package_of(name)
     if package in ("boosting", "steps", "learners", "ensemble"):
-        assert not re.search(r"\brows\.(scores|response|leaf|edge|mass|X_binned|in_bag)\b", MODULES[name].read_text())
+        assert not re.search(
+            r"\brows\.(scores|response|leaf|gradient|hessian|X_binned|in_bag)\b", MODULES[name].read_text()
+        )
     if package in ("boosting", "steps", "learners"):
         assert not re.search(r"\brows\.costs\b", MODULES[name].read_text())
 

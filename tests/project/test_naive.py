@@ -144,17 +144,17 @@ def test_row_optimum_decides_the_cheapest(loss, offset):
 
 
 @pytest.mark.parametrize(("loss", "offset"), SETTINGS)
-def test_edge_and_mass_are_derivatives(loss, offset):
+def test_gradient_and_hessian_are_derivatives(loss, offset):
     _, costs, weights, H = problem(3)
     s = naive.surrogate(costs, weights, loss, offset)
-    edge, mass = naive.edge_and_mass(s, H)
+    gradient, hessian = naive.gradient_and_hessian(s, H)
     h = 1e-4
     up, middle, down = (naive.entry_losses(s, H + v) for v in (h, 0, -h))
-    assert np.allclose(-(up - down) / (2 * h), edge, rtol=1e-5, atol=1e-6)
-    assert np.allclose((up - 2 * middle + down) / h**2, mass, rtol=1e-5, atol=1e-5)
+    assert np.allclose(-(up - down) / (2 * h), gradient, rtol=1e-5, atol=1e-6)
+    assert np.allclose((up - 2 * middle + down) / h**2, hessian, rtol=1e-5, atol=1e-5)
     if loss == "exponential":
         w_plus, w_minus = naive.multi_class_weights(s, H)
-        assert np.allclose(edge, w_minus - w_plus) and np.allclose(mass, w_plus + w_minus)
+        assert np.allclose(gradient, w_minus - w_plus) and np.allclose(hessian, w_plus + w_minus)
 
 
 # --- the vector a -----------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def test_step_is_the_minimum(loss, offset, smoothing):
         X, costs, weights, H = problem(seed, n_decisions=4)
         s = naive.surrogate(costs, weights, loss, offset)
         f = np.where(X[:, 0] > 0.1, 1.0, -1.0)
-        eps = naive.smoothing_mass(s, H, smoothing)
+        eps = naive.smoothing_weight(s, H, smoothing)
         a = naive.solve_step(s, H, f, eps)
         for k in range(4):
             objective = column_loss(s, H, f, k, eps[k])
@@ -178,24 +178,26 @@ def test_exponential_step_is_the_arc_tangent_form():
     X, costs, weights, H = problem(4)
     s = naive.surrogate(costs, weights, "exponential", "paper")
     f = np.where(X[:, 1] > 0, 1.0, -1.0)
-    eps = naive.smoothing_mass(s, H, 0.1)
-    edge, mass = naive.edge_and_mass(s, H)
-    assert np.allclose(naive.solve_step(s, H, f, eps), np.arctanh(f @ edge / (mass.sum(axis=0) + 2 * eps)), rtol=1e-12)
+    eps = naive.smoothing_weight(s, H, 0.1)
+    gradient, hessian = naive.gradient_and_hessian(s, H)
+    assert np.allclose(
+        naive.solve_step(s, H, f, eps), np.arctanh(f @ gradient / (hessian.sum(axis=0) + 2 * eps)), rtol=1e-12
+    )
 
 
-def test_smoothing_mass_is_what_can_be_lost():
+def test_smoothing_weight_is_what_can_be_lost():
     """At the rows' own optimum nothing can be lost, however large the floor is."""
     c = np.array([[0.0, 1.0, 4.0], [2.0, 0.0, 3.0]])
     s = naive.surrogate(c, [1.0, 2.0], "exponential", "paper")
     with np.errstate(divide="ignore"):
         best = np.clip(0.5 * (np.log(s.c_minus) - np.log(s.c_plus)), -300, 300)  # S.5
-    assert np.allclose(naive.smoothing_mass(s, best, 1.0), 0, atol=1e-12)
+    assert np.allclose(naive.smoothing_weight(s, best, 1.0), 0, atol=1e-12)
     assert s.floor.min(axis=1).max() == 0 and s.floor.max() > 1
     by_hand = [
         1 * (s.c_plus[0, k] + s.c_minus[0, k] - s.floor[0, k]) + 2 * (s.c_plus[1, k] + s.c_minus[1, k] - s.floor[1, k])
         for k in range(3)
     ]
-    assert np.allclose(naive.smoothing_mass(s, 0 * best, 0.25), 0.25 * np.array(by_hand))
+    assert np.allclose(naive.smoothing_weight(s, 0 * best, 0.25), 0.25 * np.array(by_hand))
 
 
 @pytest.mark.parametrize("loss", ["exponential", "logistic"])
@@ -237,8 +239,8 @@ def test_best_stump_by_brute_force(loss, offset):
 def test_logistic_choice_is_the_newton_decrement():
     X, costs, weights, H = problem(5)
     s = naive.surrogate(costs, weights, "logistic", "paper")
-    edge, mass = naive.edge_and_mass(s, H)
-    decrements = [np.sum((f @ edge) ** 2 / (2 * mass.sum(axis=0))) for _, f in all_responses(X)]
+    gradient, hessian = naive.gradient_and_hessian(s, H)
+    decrements = [np.sum((f @ gradient) ** 2 / (2 * hessian.sum(axis=0))) for _, f in all_responses(X)]
     stump, drop = naive.best_stump(s, H, X, naive.midpoint_edges(X))
     assert drop == pytest.approx(max(decrements))
     _, f = list(all_responses(X))[int(np.argmax(decrements))]
@@ -283,7 +285,7 @@ def test_growing_by_brute_force(loss, offset):
     for seed in range(4):
         X, costs, weights, H = problem(seed)
         s, H = naive.surrogate(costs, weights, loss, offset), 0.1 * H
-        edges, eps = naive.midpoint_edges(X), naive.smoothing_mass(s, H, 0.01)
+        edges, eps = naive.midpoint_edges(X), naive.smoothing_weight(s, H, 0.01)
         tree, a = naive.grow(s, H, X, edges, eps, 1)
         for q in (2, 3):
             want = deepened_by_brute_force(s, H, X, tree, a)

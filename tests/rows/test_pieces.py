@@ -74,7 +74,7 @@ def test_models_are_the_same(name, monkeypatch, tmp_path):
 
 
 LARGE = {
-    "stumps, on edges of 32 bits": REBELClassifier(COSTS, n_estimators=4),
+    "stumps, on gradients of 32 bits": REBELClassifier(COSTS, n_estimators=4),
     "stumps of the logistic loss": REBELClassifier(n_estimators=5, loss="logistic", subsample=0.7, random_state=0),
     "shared trees": REBELClassifier(COSTS, n_estimators=3, max_depth=4, subsample=0.4, random_state=0, n_jobs=2),
     "trees, all features": MinRiskClassifier(COSTS, n_estimators=8, pool=False, max_features=1.0, random_state=0),

@@ -25,7 +25,7 @@ def drops(rows, gain):
     for j in range(rows.n_features):
         for b in range(rows.n_bins[j] - 1):
             f = np.where(rows.X_binned[j] > b, 1.0, -1.0)
-            E, T = f @ rows.edge, rows.mass.sum(axis=0)
+            E, T = f @ rows.gradient, rows.hessian.sum(axis=0)
             found[j, b] = np.sum(T - np.sqrt(T**2 - E**2)) if gain == EXPONENTIAL_GAIN else np.sum(E**2 / (2 * T))
     return found
 
@@ -38,9 +38,9 @@ def test_best_stump_is_the_best_of_all(gain, indexed):
         if not indexed:
             rows.index = SparseIndex.build(rows.X_binned, rows.n_bins, rows.workers, density=-1.0)
         assert rows.index.indexed[1] == indexed
-        mass = rows.weigh(None)
-        np.testing.assert_allclose(mass, rows.mass.sum(axis=0), rtol=1e-12)
-        split = rows.best_stump(gain, mass, np.arange(rows.n_features))
+        hessian = rows.weigh(None)
+        np.testing.assert_allclose(hessian, rows.hessian.sum(axis=0), rtol=1e-12)
+        split = rows.best_stump(gain, hessian, np.arange(rows.n_features))
         all_drops = drops(rows, gain)
         assert all_drops[split.feature, split.bin] == pytest.approx(max(all_drops.values()), rel=1e-8)
         assert split.drop == pytest.approx(max(all_drops.values()), rel=1e-7)
@@ -52,18 +52,18 @@ def test_best_stump_with_a_vector_for_either_side(indexed):
         _, rows, _, _ = prepared(np.random.default_rng(seed))
         if not indexed:
             rows.index = SparseIndex.build(rows.X_binned, rows.n_bins, rows.workers, density=-1.0)
-        mass = rows.weigh(None, columns=2)
-        split = rows.best_stump(SIDES_GAIN, mass, np.arange(rows.n_features))
+        hessian = rows.weigh(None, columns=2)
+        split = rows.best_stump(SIDES_GAIN, hessian, np.arange(rows.n_features))
         best = {}
         for j in range(rows.n_features):
             for b in range(rows.n_bins[j] - 1):
                 above = rows.X_binned[j] > b
-                sides = [(rows.edge[s].sum(axis=0), rows.mass[s].sum(axis=0)) for s in (above, ~above)]
+                sides = [(rows.gradient[s].sum(axis=0), rows.hessian[s].sum(axis=0)) for s in (above, ~above)]
                 best[j, b] = sum(np.sum(T - np.sqrt(np.maximum(T**2 - E**2, 0))) for E, T in sides)
         assert best[split.feature, split.bin] == pytest.approx(max(best.values()), rel=1e-8)
         rows.response[:] = np.where(rows.X_binned[0] > 3, 1, -1)
-        edge, total = rows.side_sums()
-        for sums, values in ((edge, rows.edge), (total, rows.mass)):
+        gradient, total = rows.side_sums()
+        for sums, values in ((gradient, rows.gradient), (total, rows.hessian)):
             np.testing.assert_allclose(sums[0], values[rows.response < 0].sum(axis=0), rtol=1e-9, atol=1e-12)
             np.testing.assert_allclose(sums[1], values[rows.response > 0].sum(axis=0), rtol=1e-9, atol=1e-12)
 
@@ -75,21 +75,21 @@ def test_ties_go_to_the_lowest_feature_then_the_lowest_bin():
     X = np.column_stack([rng.normal(size=60), x, x, -x])
     rows, _ = make_rows(X, 1 - np.eye(2), y)
     rows.gradients(coupled_loss(rows.costs, "exponential", "paper"), 0.0)
-    mass = rows.weigh(None)
-    assert rows.best_stump(EXPONENTIAL_GAIN, mass, np.arange(4)).feature == 1
-    assert rows.best_stump(EXPONENTIAL_GAIN, mass, np.array([0, 2, 3])).feature == 2
+    hessian = rows.weigh(None)
+    assert rows.best_stump(EXPONENTIAL_GAIN, hessian, np.arange(4)).feature == 1
+    assert rows.best_stump(EXPONENTIAL_GAIN, hessian, np.array([0, 2, 3])).feature == 2
 
 
 def test_bag_restricts_every_sum():
     rng = np.random.default_rng(5)
     _, rows, _, loss = prepared(rng)
     bag = rng.random(300) < 0.5
-    np.testing.assert_allclose(rows.weigh(bag), rows.mass[bag].sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(rows.weigh(bag), rows.hessian[bag].sum(axis=0), rtol=1e-12)
     rows.response[:] = np.where(rng.random(300) < 0.5, 1, -1)
-    np.testing.assert_allclose(rows.edges(), (rows.response[:, None] * rows.edge)[bag].sum(axis=0), rtol=1e-10)
+    np.testing.assert_allclose(rows.edges(), (rows.response[:, None] * rows.gradient)[bag].sum(axis=0), rtol=1e-10)
     split = rows.best_stump(EXPONENTIAL_GAIN, rows.weigh(bag), np.arange(5))
-    kept = rows.edge * bag[:, None], rows.mass * bag[:, None]
-    rows.edge, rows.mass = kept
+    kept = rows.gradient * bag[:, None], rows.hessian * bag[:, None]
+    rows.gradient, rows.hessian = kept
     assert drops(rows, EXPONENTIAL_GAIN)[split.feature, split.bin] == pytest.approx(
         max(drops(rows, EXPONENTIAL_GAIN).values())
     )
@@ -132,15 +132,15 @@ def test_sums_do_not_depend_on_the_division_of_the_rows(base):
         X, rows, binner, loss = prepared(rng, blocks=blocks, n_threads=n_threads, base=base)
         with rows.workers:
             totals = rows.gradients(loss, 0.0)
-            mass = rows.weigh(rng.random(300) < 0.7)
-            split = rows.best_stump(loss.gain, mass, np.arange(5))
+            hessian = rows.weigh(rng.random(300) < 0.7)
+            split = rows.best_stump(loss.gain, hessian, np.arange(5))
             rows.response[:] = np.where(rows.X_binned[split.feature] > split.bin, 1, -1)
             edges = rows.edges()
             rows.contrast(loss, edges / 100)
             rows.leaf[:] = rows.response > 0
             splits = rows.best_leaf_splits(np.array([-1, 1]), np.arange(5))
             slopes = rows.slopes(loss, edges / 100) if base != "exponential" else edges
-            results.append([*totals[:1], mass, split, edges, *splits, slopes, rows.risk()])
+            results.append([*totals[:1], hessian, split, edges, *splits, slopes, rows.risk()])
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):
             np.testing.assert_array_equal(a, b)
@@ -154,12 +154,12 @@ def test_fixed_factors_are_powers_of_two_that_fill_the_bits():
     assert np.all(np.log2(factor[factor > 0]) % 1 == 0)
 
 
-def test_scored_rows_need_no_edges():
+def test_scored_rows_need_no_gradients():
     rng = np.random.default_rng(8)
     X, y = make_data(rng)
     rows, binner = make_rows(X, random_costs(rng, 3), y)
     light = Rows(rows.X_binned, rows.n_bins, rows.costs, rows.workers, trainable=False)
-    assert not hasattr(light, "edge")
+    assert not hasattr(light, "gradient")
     assert light.risk() == rows.risk()
 
 

@@ -24,14 +24,14 @@ ONE_BIN = 1 / 64  # sizes in a bin differ by that share at most
 
 
 def random_problem_of_sizes(rng, n, bagged=1.0):
-    """Rows with edges of very different sizes, some 0; a target with a sketch of them; and its sketch of all rows."""
+    """Rows with gradients of very different sizes, some 0; a target with a sketch of them; and its sketch of all rows."""
     D, q = int(rng.integers(1, 5)), int(rng.integers(1, 4))
-    edge = rng.normal(size=(n, D)) * 10.0 ** rng.uniform(-6, 2, (n, 1)) * (rng.random((n, 1)) < 0.9)
-    mass, in_bag = rng.exponential(size=(n, D)), rng.random(n) < bagged
+    gradient = rng.normal(size=(n, D)) * 10.0 ** rng.uniform(-6, 2, (n, 1)) * (rng.random((n, 1)) < 0.9)
+    hessian, in_bag = rng.exponential(size=(n, D)), rng.random(n) < bagged
     in_bag[:2] = True
     target = Target(SKETCH, np.ones(1), rng.normal(size=(q, D)), rng.uniform(0.2, 2, D))
-    rows = bare_rows(np.zeros((1, n), dtype=np.uint8), np.ones(1, dtype=int), edge, mass, in_bag)
-    return rows, target, np.column_stack([edge @ target.directions.T, mass @ target.weight])
+    rows = bare_rows(np.zeros((1, n), dtype=np.uint8), np.ones(1, dtype=int), gradient, hessian, in_bag)
+    return rows, target, np.column_stack([gradient @ target.directions.T, hessian @ target.weight])
 
 
 def drawn_from(rows, target, least, most, seed):
@@ -104,10 +104,10 @@ def test_sums_are_right_in_expectation():
     assert np.abs(apart).max() < 5 / np.sqrt(2000)  # rows are drawn apart from one another
 
 
-def test_rows_without_edges_are_drawn_alike():
-    X, edge, mass = np.zeros((1, 1000), dtype=np.uint8), np.zeros((1000, 2)), np.ones((1000, 2))
+def test_rows_without_gradients_are_drawn_alike():
+    X, gradient, hessian = np.zeros((1, 1000), dtype=np.uint8), np.zeros((1000, 2)), np.ones((1000, 2))
     rows, target = (
-        bare_rows(X, np.ones(1, dtype=int), edge, mass),
+        bare_rows(X, np.ones(1, dtype=int), gradient, hessian),
         Target(SKETCH, np.ones(1), np.ones((1, 2)), np.ones(2)),
     )
     found, weighed = drawn_from(rows, target, 250, 500, 1)
@@ -170,7 +170,7 @@ def test_order_by_leaf():
 def test_trees_are_grown_on_the_drawn_rows(seed, large, monkeypatch):
     """As the twin grows them on the drawn rows alone; leaf sums are those of all rows in the bag."""
     n_rows = 40
-    X_binned, n_bins, edge, mass, in_bag, target = random_problem(seed, "sketch", 150, 0.8 if seed % 2 else 1.0)
+    X_binned, n_bins, gradient, hessian, in_bag, target = random_problem(seed, "sketch", 150, 0.8 if seed % 2 else 1.0)
     drawn = {}
 
     def kept(*arguments):
@@ -178,7 +178,7 @@ def test_trees_are_grown_on_the_drawn_rows(seed, large, monkeypatch):
         return drawn["rows"], drawn["sketch"]
 
     monkeypatch.setattr(growth, "draw", kept)
-    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag, limits=Limits(large_leaf=large))
+    rows = bare_rows(X_binned, n_bins, gradient, hessian, in_bag, limits=Limits(large_leaf=large))
     grown = grow(rows, target, GrowthRule(12, 64, 2, len(X_binned), n_rows), seed=seed)
     some = np.zeros(150, dtype=bool)
     some[drawn["rows"]] = True
@@ -188,19 +188,19 @@ def test_trees_are_grown_on_the_drawn_rows(seed, large, monkeypatch):
     tree = naive.grow_leafwise("sketch", X_binned, weighed[:, :-1], weighed[:, -1:], target.ridge, some, 12, 64, 2)
     assert list(grown.feature) == tree.feature and list(grown.bin) == tree.bin and list(grown.left) == tree.left
     np.testing.assert_array_equal(rows.leaf, tree.leaf)
-    edges, masses = rows.leaf_sums()
+    gradients, hessians = rows.leaf_sums()
     for leaf in range(len(grown.leaf_node)):
         inside = in_bag & (rows.leaf == leaf)
-        np.testing.assert_allclose(edges[leaf], edge[inside].sum(axis=0), atol=1e-9)
-        np.testing.assert_allclose(masses[leaf], mass[inside].sum(axis=0), atol=1e-9)
+        np.testing.assert_allclose(gradients[leaf], gradient[inside].sum(axis=0), atol=1e-9)
+        np.testing.assert_allclose(hessians[leaf], hessian[inside].sum(axis=0), atol=1e-9)
 
 
 @pytest.mark.parametrize("n_rows", [150, 1000])
 def test_enough_rows_are_not_drawn_from(n_rows):
-    X_binned, n_bins, edge, mass, in_bag, target = random_problem(3, "sketch", 150)
-    rows = bare_rows(X_binned, n_bins, edge, mass, in_bag)
+    X_binned, n_bins, gradient, hessian, in_bag, target = random_problem(3, "sketch", 150)
+    rows = bare_rows(X_binned, n_bins, gradient, hessian, in_bag)
     grown = grow(rows, target, GrowthRule(12, 64, 2, len(X_binned), n_rows), seed=1)
-    tree = naive.grow_leafwise("sketch", X_binned, *seen_by(target, edge, mass), target.ridge, in_bag, 12, 64, 2)
+    tree = naive.grow_leafwise("sketch", X_binned, *seen_by(target, gradient, hessian), target.ridge, in_bag, 12, 64, 2)
     same_tree(grown, rows, tree)
 
 
@@ -215,14 +215,14 @@ def test_vectors_are_steps_of_all_rows(loss):
     rows.respond(made.trees[0])
     fresh, _ = make_rows(X, 1.0 - np.eye(3), y)
     fresh.gradients(recipe.loss, made.log_scale)
-    mass = fresh.weigh(None, recipe.solver.columns)
+    hessian = fresh.weigh(None, recipe.solver.columns)
     for leaf, vector in enumerate(made.vectors[0]):
-        edge, own = (values[rows.leaf == leaf].sum(axis=0) for values in (fresh.edge, fresh.mass))
+        gradient, own = (values[rows.leaf == leaf].sum(axis=0) for values in (fresh.gradient, fresh.hessian))
         if loss == "exponential":
-            ridge = 0.01 * mass
-            wanted = 0.5 * np.log(((own + edge) / 2 + ridge) / ((own - edge) / 2 + ridge))
+            ridge = 0.01 * hessian
+            wanted = 0.5 * np.log(((own + gradient) / 2 + ridge) / ((own - gradient) / 2 + ridge))
         else:
-            wanted = np.clip(edge / (own + recipe.solver.smoothing * mass) * (1 - 1 / 3), -4, 4)
+            wanted = np.clip(gradient / (own + recipe.solver.smoothing * hessian) * (1 - 1 / 3), -4, 4)
         np.testing.assert_allclose(vector, wanted, rtol=1e-6, atol=1e-9)
 
 
