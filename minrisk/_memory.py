@@ -19,7 +19,7 @@ LARGE_BYTES = 1 << 20  # from which arrays have memory of their own: an allocato
 
 
 def empty(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
-    """`numpy.empty` whose memory, where it is large, goes back to the system as soon as the array is gone.
+    """Do as `numpy.empty`; large memory goes back to the system as soon as the array is gone.
 
     An allocator keeps blocks of a few megabytes for later, in each thread's heap, and finds them in pieces when it
     needs them: a fit that frees and allocates such arrays by turns then holds up to twice what it uses.
@@ -28,12 +28,12 @@ def empty(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
 
 
 def zeros(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
-    """`numpy.zeros` of the same kind of memory."""
+    """Do as `numpy.zeros`, with the same kind of memory."""
     return _large(shape, dtype) if _size(shape, dtype) >= LARGE_BYTES else np.zeros(shape, dtype=dtype)
 
 
 def in_file(folder: Path, shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
-    """An array in a new file of this folder, without a name where the system allows that; it is gone with the array.
+    """Make an array in a new file of this folder, nameless where the system allows that; it goes with the array.
 
     Its pages are written when the system needs their memory for others.
 
@@ -64,7 +64,7 @@ def read_only(array: np.ndarray) -> np.ndarray:
 
 
 def points(X: npt.ArrayLike) -> np.ndarray:
-    """Rows of numbers as kernels take them, of one type whatever X is: float64, C-contiguous, aligned, `read_only`."""
+    """Return rows of numbers as kernels take them, whatever X is: float64, C-contiguous, aligned, `read_only`."""
     rows: np.ndarray = np.asarray(X, dtype=np.float64, order="C")
     return read_only(rows if rows.flags.aligned else rows.copy())
 
@@ -81,5 +81,5 @@ def _size(shape: Sequence[int], dtype: npt.DTypeLike) -> int:
 
 
 def _large(shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndarray:
-    """Pages of its own, which the system hands out as zeros when they are first touched."""
+    """Take pages of its own, which the system hands out as zeros when they are first touched."""
     return np.frombuffer(mmap.mmap(-1, _size(shape, dtype)), dtype=dtype).reshape(shape)

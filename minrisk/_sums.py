@@ -25,7 +25,7 @@ def weighted_sum(weight: np.ndarray, values: np.ndarray) -> FloatArray:
 
 
 def whole_parts(values: FloatArray, top: float, n: int) -> np.ndarray:
-    """Sums of numbers from 0 to `top` in two parts (2,), whole numbers whose sums over all `n` of them are exact."""
+    """Sum numbers from 0 to `top` in two parts (2,), whole numbers whose sums over all `n` of them are exact."""
     exponent, bits = int(np.frexp(top)[1]), 62 - max(1, n).bit_length()
     fixed = np.ldexp(values, bits - exponent)
     whole = np.rint(fixed)

@@ -23,7 +23,7 @@ _OLD = 24 * 3600.0  # seconds after which a temporary file is nobody's, where th
 
 @contextmanager
 def temporary(folder: Path, private: bool) -> Iterator[Path]:
-    """A new file with a short name and a lock that says that somebody writes it; it is removed at the end.
+    """Make a new file with a short name and a lock that says that somebody writes it; it is removed at the end.
 
     Its mode is that of any new file, made by the system from the umask and the folder's access list; or nobody else may
     read it.
@@ -39,7 +39,7 @@ def temporary(folder: Path, private: bool) -> Iterator[Path]:
 
 
 def _make(folder: Path, mode: int) -> tuple[Path, int | None]:
-    """A new file, and the descriptor that holds its lock."""
+    """Make a new file, and the descriptor that holds its lock."""
     while True:
         path = folder / f".minrisk-{secrets.token_hex(8)}"
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
@@ -80,7 +80,7 @@ def _remove_if_abandoned(path: Path) -> None:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether an open file has this name."""
+    """Say whether an open file has this name."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.lstat(path))
     except FileNotFoundError:

@@ -45,7 +45,7 @@ def warmup() -> Path | None:
 
 
 def compile_all(backwards: bool = False) -> None:
-    """All tiny fits, in this process; that some of them learn nothing of so few rows nobody needs to know."""
+    """Make all tiny fits, in this process; that some of them learn nothing of so few rows nobody needs to know."""
     parts = (
         _vector_trees,
         _stumps_and_shared_trees,
@@ -63,7 +63,7 @@ def compile_all(backwards: bool = False) -> None:
 
 
 def n_processors() -> int:
-    """That this process may use."""
+    """Count the processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -206,7 +206,7 @@ def _baselines() -> None:
 
 
 def _sparse() -> None:
-    """Features of which only stored values are looked at."""
+    """Make features of which only stored values are looked at."""
     from scipy.sparse import csr_matrix
 
     from minrisk.algorithms.mcboost import MCBoostClassifier
@@ -249,5 +249,5 @@ def _explanations() -> None:
 
 
 def _each(y: np.ndarray) -> np.ndarray:
-    """Costs per row."""
+    """Make costs per row."""
     return np.asarray(1.0 - np.eye(3)[y])

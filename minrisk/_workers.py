@@ -43,7 +43,7 @@ class _BlasThreads:
         return list(ThreadpoolController().select(user_api="blas").lib_controllers)  # a millisecond
 
     def begin(self, user: int) -> None:
-        """A block begins."""
+        """Note that a block begins."""
         with self._guard:
             if not self._users:
                 for library in self._libraries:
@@ -54,7 +54,7 @@ class _BlasThreads:
             self._users[user] = get_ident()
 
     def end(self, user: int) -> None:
-        """A block ends, if it has not."""
+        """Note that a block ends, if it has not."""
         with self._guard:
             if self._users.pop(user, None) is not None and not self._users:
                 self._lift()
@@ -66,7 +66,7 @@ class _BlasThreads:
                 _set_threads(library, n)
 
     def _after_fork(self) -> None:
-        """A child has the blocks of the one thread that it has."""
+        """Give a child the blocks of the one thread that it has."""
         self._guard = RLock()
         self._users = {user: thread for user, thread in self._users.items() if thread == get_ident()}
         for library, _ in self._lowered:  # OpenBLAS may have forgotten
@@ -100,7 +100,7 @@ class one_blas_thread:
         _blas_threads.end(id(self))
 
     def __del__(self) -> None:
-        """An interrupt may come before the block's first line, after which nobody ends it."""
+        """End it: an interrupt may come before the block's first line, after which nobody else does."""
         _blas_threads.end(id(self))
 
 
@@ -142,7 +142,7 @@ class Workers:
         return 1 + len(self._idle)
 
     def map(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> list[Result]:
-        """Results of `function` for each task, in the order of the tasks, which are begun in that order."""
+        """Return results of `function` for each task, in the order of the tasks, which are begun in that order."""
         tasks = list(tasks)
         if len(tasks) == 1 or not self._idle or self._pool is None:
             return [function(task) for task in tasks]
@@ -174,7 +174,7 @@ class Workers:
             return None
 
     def _help(self, helper: int, shared: _SharedTasks) -> None:
-        """A helper's part."""
+        """Do a helper's part."""
         try:
             shared.work()
         finally:
@@ -199,7 +199,7 @@ class _SharedTasks:
                 self._errors[number], self.over = error, True
 
     def all_results(self) -> list[Any]:
-        """Results of all tasks, or the error of the first that failed: those before it have all been begun."""
+        """Return results of all tasks, or raise the error of the first that failed: all before it have been begun."""
         if self._errors:
             raise self._errors[min(self._errors)]
         return self._results

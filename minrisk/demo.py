@@ -64,7 +64,7 @@ class Method(NamedTuple):
 
 
 def cheque_costs(story: str = "clerk") -> CostMatrix:
-    """Costs of one of the `STORIES`: rows are the digits written, columns the digits read.
+    """Return costs of one of the `STORIES`: rows are the digits written, columns the digits read.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def cheque_costs(story: str = "clerk") -> CostMatrix:
 
 
 def load_cheques() -> tuple[FloatArray, Labels]:
-    """Scikit-learn's 1797 handwritten digits of 8 x 8 pixels and what they show."""
+    """Load scikit-learn's 1797 handwritten digits of 8 x 8 pixels and what they show."""
     from sklearn.datasets import load_digits
 
     X, y = load_digits(return_X_y=True)
@@ -215,14 +215,14 @@ SHOWN_METHOD, METHOD_BY_ROUND = METHODS[-1].name, METHODS[-2].name  # the models
 
 
 def _cheapest(model: Any, X: Any, cost: CostMatrix) -> Labels:
-    """The decisions of least expected cost under the model's probabilities, (n,): digits and "clerk"."""
+    """Make the decisions of least expected cost under the model's probabilities, (n,): digits and "clerk"."""
     from minrisk.estimator.decisions import apply_costs
 
     return apply_costs(model.predict_proba(X), model.classes_, cost)
 
 
 def _judge(y: Labels, decided: Labels, cost: CostMatrix) -> tuple[float, float, float]:
-    """Share misread, share handed on, mean cost."""
+    """Return the share misread, the share handed on and the mean cost."""
     from minrisk.metrics import expected_cost
 
     assert cost.classes is not None
@@ -232,6 +232,6 @@ def _judge(y: Labels, decided: Labels, cost: CostMatrix) -> tuple[float, float, 
 
 
 def _compile(X: Any, y: Any, cost: CostMatrix) -> None:
-    """A few rounds of everything, so that no method is charged for compiling kernels or importing modules."""
+    """Fit a few rounds of everything, so that no method is charged for compiling kernels or importing modules."""
     for method in METHODS:  # as many rows as later: few rows and many have kernels of their own
         method.decide(X[::2], y[::2], X[1::2], cost, FEW_ROUNDS)

@@ -79,7 +79,7 @@ def _can_write(folder: Path) -> bool:
 
 
 def private_folder() -> Path | None:
-    """The user's own folder in the temporary directory, made if need be; None where it is not certainly theirs."""
+    """Return the user's own folder in the temporary directory, made if need be; None if not certainly theirs."""
     own = hasattr(os, "getuid")
     try:
         path = Path(tempfile.gettempdir()) / f"minrisk-{os.getuid() if own else 'kernels'}"
@@ -100,7 +100,7 @@ def is_temporary(folder: Path) -> bool:
 
 @cache
 def sources() -> bytes:
-    """Hash of all files beside this one, as kernels call those of others.
+    """Hash all files beside this one, as kernels call those of others.
 
     Not of their dates: a file of an image or on a network may have another one.
     """
@@ -199,7 +199,7 @@ class _Files:
                 os.replace(beside, path)
 
     def checksum(self, key: Any) -> bytes | None:
-        """Of the machine code, according to the index; None where that is missing or of other sources."""
+        """Return that of the machine code, by the index; None where that is missing or of other sources."""
         index = self._read(self._index)
         if index is None:
             return None
@@ -235,7 +235,7 @@ def _is_ours(found: os.stat_result) -> bool:
 
 
 def _only_ours(folder: Path) -> bool:
-    """Whether nobody else can put a file there: neither in a folder, nor by another folder in place of one above it."""
+    """Say whether nobody else can put a file there: neither in a folder, nor by another one in its place or above."""
     real = Path(os.path.realpath(folder))
     for path in (real, *real.parents):
         found = path.stat()
@@ -294,7 +294,7 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
             return False
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Machine code from any folder; None: the caller has to compile it, and others wait until it is saved."""
+        """Load machine code from any folder; None: the caller compiles it, and others wait until it is saved."""
         target_context.refresh()
         name = self._title(sig, target_context)
         if name in self._locks:  # of a compilation that was interrupted

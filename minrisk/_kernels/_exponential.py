@@ -16,7 +16,7 @@ EXPONENTIAL_SCORES = 4096  # or fewer, of so many scores: these stay within the 
 
 @kernel
 def exponential(x):
-    """e^x within 3 ulp. Unlike math.exp it is inlined and vectorised, and the same on every platform."""
+    """Compute e^x within 3 ulp. Unlike math.exp it is inlined and vectorised, and the same on every platform."""
     inside = min(max(x, LOWEST_EXPONENT), HIGHEST_EXPONENT)
     shifted = inside * LOG2_E + ROUNDER
     n = shifted - ROUNDER
@@ -45,7 +45,7 @@ UNSIGNED_TWO_52 = np.uint64(0x4330000000000000)  # the bits of 2**52: a whole nu
 
 @kernel
 def logarithm(x):
-    """ln x of a positive, normal number within 1 ulp (fdlibm's polynomial)."""
+    """Compute ln x of a positive, normal number within 1 ulp (fdlibm's polynomial)."""
     bits = np.float64(x).view(np.uint64)
     n = (bits + ABOVE) >> SHIFT
     k = np.uint64(n | UNSIGNED_TWO_52).view(np.float64) - (4503599627370496.0 + 1023.0)
@@ -77,7 +77,7 @@ TWO_52_BITS = 1075 << 52  # its bits; with a small whole number in the low bits 
 
 @kernel
 def log1p(t):
-    """log(1 + t) for t >= 0 within a few ulp; unlike math.log1p it is inlined and vectorised."""
+    """Compute log(1 + t) for t >= 0 within a few ulp; unlike math.log1p it is inlined and vectorised."""
     x = 1.0 + t
     bits = np.float64(x).view(np.int64)
     m = np.int64((bits & MANTISSA) | SIGNED_ONE).view(np.float64)

@@ -100,7 +100,7 @@ def kernel(function: Kernel) -> Any:
 
 
 def is_compiled(compiled: Kernel, *arguments: Any) -> bool:
-    """Whether a kernel is compiled for arguments of these types: in this process, or in a folder of the cache."""
+    """Say whether a kernel is compiled for arguments of these types, in this process or in a folder of the cache."""
     if not hasattr(compiled, "_cache"):  # NUMBA_DISABLE_JIT
         return True
     types = tuple(compiled.typeof_pyval(argument) for argument in arguments)  # type: ignore[attr-defined]

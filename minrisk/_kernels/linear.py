@@ -84,7 +84,7 @@ def stored_linear_sums(offsets, rows, z, features, push, pull, push_factor, pull
 
 @kernel
 def line_sums(line, in_bag, factor, start, stop):
-    """Sums over the bag's rows of a line's value, slope and curvature, (3,), in fixed point of PRODUCT_BITS at most."""
+    """Return sums over the bag's rows of a line's value, slope and curvature, (3,), of PRODUCT_BITS at most."""
     sums = np.zeros(3, dtype=np.int64)
     for c in range(3):
         values, f, total = line[c], factor[c], np.int64(0)
@@ -134,7 +134,7 @@ def project_rows(X, center, weights, out):
 # -- Gaussian kernels --------------------------------------------------------------------------------------------------
 @part
 def near_landmarks(x, center, scale, landmarks, width, out):
-    """out[c] = exp(-width sum_j ((x[j] - center[j]) / scale[j] - landmarks[j, c])^2); missing values are the center.
+    """Fill out[c] with exp(-width sum_j ((x[j] - center[j]) / scale[j] - landmarks[j, c])^2); NaN is the center.
 
     Features of scale 0 are left out. One feature after another, so that a row's values depend on nothing else.
     """
@@ -156,7 +156,7 @@ def near_landmarks(x, center, scale, landmarks, width, out):
 
 @kernel
 def kernel_matrix(X, center, scale, landmarks, width, out):
-    """Kernels of every row, (n, m)."""
+    """Return the kernels of every row, (n, m)."""
     for i in range(len(X)):
         near_landmarks(X[i], center, scale, landmarks, width, out[i])
 

@@ -37,7 +37,7 @@ def log_probabilities(kind, x, log_p):
 
 @kernel
 def along(kind, base, fold, scores, weight, label, caution, out):
-    """Loss of each row at scores base[fold] + weight * scores, its slope and curvature by `weight`, into `out` (n, 3).
+    """Write the loss of each row at base[fold] + weight * scores, its slope and curvature by `weight`, (n, 3).
 
     The loss is -log p(label) - caution * mean of log p over the other classes. For sigmoids the curvature leaves out
     what makes it negative.
@@ -66,7 +66,7 @@ def along(kind, base, fold, scores, weight, label, caution, out):
 
 @kernel
 def mixed_residuals(kind, base, fold, scores, shift, label, caution, losses, residuals):
-    """Loss of each row at base[fold] + shift + scores, as in `along`, and its derivatives by the scores (n, K)."""
+    """Write the loss of each row at base[fold] + shift + scores, see `along`, and its slopes by scores (n, K)."""
     n, K = scores.shape
     x, log_p = np.empty(K), np.empty(K)
     for i in range(n):

@@ -87,7 +87,7 @@ def adds_nothing(link, value, vector, root, vectors):
 
 @kernel
 def add_trees(X, threshold, link, value, vector, offsets, vectors, first, last, start, stop, scores):
-    """scores[i] += value * vectors[vector] of x_i's leaf in each of trees first..last, rows start..stop, in order.
+    """Add value * vectors[vector] of x_i's leaf to scores[i], in each of trees first..last, in order.
 
     `link` is left << 32 | feature.
     """
@@ -119,7 +119,7 @@ def add_trees(X, threshold, link, value, vector, offsets, vectors, first, last, 
 def add_linear_trees(
     X, feature, threshold, left, value, vector, offsets, depth, slope, origin, vectors, first, last, start, stop, scores
 ):
-    """The same where a leaf answers value + slope * (x - origin) of its own feature, or value if that is missing."""
+    """Do the same where a leaf answers value + slope * (x - origin) of its own feature, or value if it is missing."""
     n_outputs = scores.shape[1]
     for i in range(start, stop):
         for t in range(first, last):
@@ -194,11 +194,11 @@ else:
     WORD, ORDER = ir.IntType(64), ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
 
     def _pointer(context, builder, array_type, array, offset):
-        """To an entry of a contiguous array."""
+        """Point to an entry of a contiguous array."""
         return builder.gep(context.make_array(array_type)(context, builder, array).data, [offset])
 
     def _loaded(builder, pointer):
-        """64 bytes from there on, at any address."""
+        """Load 64 bytes from there on, at any address."""
         loaded = builder.load(builder.bitcast(pointer, BYTES.as_pointer()))
         loaded.align = 1
         return loaded
@@ -210,7 +210,7 @@ else:
 
     @intrinsic
     def lanes_above(typing_context, codes, offset, bin_):
-        """Word whose bit i says whether codes[offset + i] > bin_, for bytes."""
+        """Return a word whose bit i says whether codes[offset + i] > bin_, for bytes."""
 
         def generate(context, builder, signature, arguments):
             array, start, byte = arguments
@@ -241,7 +241,7 @@ else:
 
     @intrinsic
     def add_eight(typing_context, vectors, begin, sums, first):
-        """Entries of sums from first on, as they lie in memory, += eight of vectors from begin on, int16 to int32."""
+        """Add eight of vectors, from begin on, to sums from first on, as they lie in memory, int16 to int32."""
 
         def generate(context, builder, signature, arguments):
             vector_array, begins, sum_array, place = arguments
@@ -369,7 +369,7 @@ def keep_rows(codes, n_codes, rows, kept):
 # -- walks -------------------------------------------------------------------------------------------------------------
 @part
 def step(word, code, shift):
-    """Place that a node's word and the code of its column lead to."""
+    """Return the place that a node's word and the code of its column lead to."""
     return np.int64(word >> shift) + np.int64(code > (word & LEAF_BIN))
 
 
@@ -489,7 +489,7 @@ def count_to_many(codes, n_rows, n_codes, nodes, shift, roots, tops, top, ends, 
 
 @kernel
 def add_to_few(codes, nodes, shift, roots, vector, vectors, first, last, sums):
-    """sums[i] += vector of the leaf of row i, whose codes are codes[i], in each of trees first..last, in order."""
+    """Add the vector of row i's leaf, by its codes[i], to sums[i], in each of trees first..last, in order."""
     leaf, mask = np.empty(EIGHT, dtype=np.int64), (1 << (shift - NODE_BIN_BITS)) - 1
     whole = last - (last - first) % EIGHT
     for i in range(codes.shape[0]):
@@ -624,7 +624,7 @@ def decide_rows(sums, unit, start, scale, costs, plain, rise, lead, decision):
 
 @kernel
 def needed_leads(scores, scale, costs, plain, decision, needed):
-    """decision[i] by scores alone, and needed[i] = the largest lead with which it is `certain`, in log-odds.
+    """Decide by scores alone, and fill needed[i]: the largest lead with which that is `certain`, in log-odds.
 
     Where costs differ that is looked for up to `MOST_LEAD`, by `LEAD_HALVINGS` halvings, and rounded up: no more rows
     are decided than it says. Of ties, which are never certain, it is -infinity.
@@ -657,7 +657,7 @@ def needed_leads(scores, scale, costs, plain, decision, needed):
 def decide_few(
     codes, nodes, shift, roots, vector, vectors, ends, unit, scores, scale, costs, plain, rises, leads, decision
 ):
-    """decision[i] of few rows stage by stage, -1 where it takes all trees; then scores[i] are complete."""
+    """Decide few rows stage by stage, -1 where it takes all trees; then scores[i] are complete."""
     K, n_trees = scores.shape[1], roots.shape[0] - 1
     score, odds = np.empty(K), np.empty((3, K))
     sums = np.zeros((1, vectors.shape[1]), dtype=np.int32)

@@ -167,7 +167,7 @@ def add_vectors(weight, groups, first_group, last_group, before, vectors, values
 
 @kernel
 def add_products(weight, paths, first_leaf, last_leaf, vectors, direction, product, values):
-    """values[f, 0, r] += weight[e, r] * <vectors[leaf of e], direction[:, r]> over the entries e of each feature f."""
+    """Add weight[e, r] * <vectors[leaf of e], direction[:, r]> to values[f, 0, r], over each feature's entries e."""
     first_entry, feature, _, _, _ = paths
     n_outputs, n_rows, before = vectors.shape[1], weight.shape[1], first_entry[first_leaf]
     for leaf in range(first_leaf, last_leaf):
@@ -207,7 +207,7 @@ def add_shapley_values(code, paths, points, groups, tree_leaves, tree_groups, mo
 
 @kernel
 def expected_scores(code, known, paths, vectors, scores):
-    """scores[i] += what trees answer on average where only the features of `known` (d,) are known, of rows (d, n)."""
+    """Add to scores[i] what trees answer on average where only the features of `known` (d,) are known; rows (d, n)."""
     first_entry, feature, lowest, highest, share = paths
     for i in range(code.shape[1]):
         for leaf in range(len(first_entry) - 1):
@@ -235,7 +235,7 @@ def factor(x, center, scale, landmark, width):
 
 @kernel
 def add_factors(X, center, scale, landmarks, width, n, out):
-    """out[j, c] += sum over these of n rows of feature j's factor for landmark c, over n; nothing if it is left out."""
+    """Add to out[j, c] the sum over these of n rows of feature j's factor for landmark c, over n, or 0 if left out."""
     d, m = landmarks.shape
     for i in range(len(X)):
         for j in range(d):
@@ -246,7 +246,7 @@ def add_factors(X, center, scale, landmarks, width, n, out):
 
 @kernel
 def add_smooth_shapley_values(X, center, scale, landmarks, width, mean, point, point_weight, vectors, values):
-    """values[i, j, k] += sum over landmarks c of the Shapley value of feature j in kernel c, times vectors[c, k].
+    """Add to values[i, j, k] the Shapley values of feature j in all kernels c, times vectors[c, k].
 
     The kernel of a coalition is the product of the factors of its features and the `mean` factors of the others. The
     Shapley value of j is the integral over t of (o_j - z_j) prod_g ((1 - t) z_g + t o_g) over the other features g, as

@@ -131,7 +131,7 @@ class Chunks:
             yield self._parted(given, number)
 
     def _reader(self) -> Callable[[], Iterable[Any]]:
-        """What gives the chunks, as the source has them."""
+        """Return what gives the chunks, as the source has them."""
         source, named = self.source, {self.target, self.weight, *self.drop}
         if isinstance(source, str | os.PathLike):
             source = [source]
@@ -159,7 +159,7 @@ class Chunks:
             raise ValueError(f"Chunks of {what} need target=, the name of the column that holds the class.")
 
     def _parted(self, given: Any, number: int) -> Chunk:
-        """Features, labels and weights of one chunk."""
+        """Return features, labels and weights of one chunk."""
         frame = Frame.of(given)
         if frame is None:
             if isinstance(given, tuple | list) and len(given) in (2, 3):
@@ -180,7 +180,7 @@ class Chunks:
 
 
 def _values(column: Any) -> Any:
-    """Cells of a column as `fit` takes labels and weights."""
+    """Return cells of a column as `fit` takes labels and weights."""
     cells = column.native
     if not hasattr(cells, "to_pylist"):
         return cells
@@ -193,7 +193,7 @@ def _values(column: Any) -> Any:
 
 
 def parquet_files(path: Path) -> list[Path]:
-    """A file, or those of a folder."""
+    """List the files of a path: itself, or those of a folder."""
     if path.is_dir():
         found = sorted(file for file in path.iterdir() if file.name.lower().endswith(PARQUET_NAMES))
         if not found:
@@ -207,7 +207,7 @@ def parquet_files(path: Path) -> list[Path]:
 
 
 def _of_files(paths: Sequence[Path], named: Collection[str | None]) -> Iterator[Any]:
-    """Some rows at a time of Parquet files with the same columns, without names of rows that nobody named."""
+    """Yield some rows at a time of Parquet files with the same columns, without rows' names that nobody named."""
     import pyarrow
 
     names = None
@@ -228,13 +228,13 @@ def _of_files(paths: Sequence[Path], named: Collection[str | None]) -> Iterator[
 
 
 def _columns(schema: Any, named: Collection[str | None]) -> list[str]:
-    """Those that are no names of rows, or that somebody named."""
+    """List those that are no names of rows, or that somebody named."""
     names_of_rows = set(index_columns(schema)).difference(named)
     return [name for name in schema.names if name not in names_of_rows]
 
 
 def open_parquet(source: Any) -> Any:
-    """A Parquet file whose texts are read as numbers of the distinct ones: a file of kilobytes may hold gigabytes."""
+    """Open it so that texts are read as numbers of the distinct ones: a file of kilobytes may hold gigabytes."""
     from pyarrow.parquet import ParquetFile
 
     with ParquetFile(source) as file:
@@ -246,7 +246,7 @@ def open_parquet(source: Any) -> Any:
 
 
 def index_columns(schema: Any) -> list[str]:
-    """The columns of a Parquet file that pandas wrote the names of rows to, and does not read as columns."""
+    """List the columns of a Parquet file that pandas wrote the names of rows to, and does not read as columns."""
     try:
         return [name for name in schema.pandas_metadata["index_columns"] if isinstance(name, str)]
     except (ValueError, LookupError, TypeError):  # the file says nothing of them
@@ -254,7 +254,7 @@ def index_columns(schema: Any) -> list[str]:
 
 
 def _of_dataset(dataset: Any, named: Collection[str | None]) -> Iterator[Any]:
-    """The same of a dataset."""
+    """Yield the same of a dataset."""
     import pyarrow
 
     names = _columns(dataset.schema, named)
@@ -287,7 +287,7 @@ class Readings:
         self._ends.append((n_rows + len(columns[1]), _keys(columns, before)))
 
     def compared(self, chunks: Iterable[tuple[int, tuple[Any, ...]]]) -> Iterator[Any]:
-        """X of each chunk, whose number comes with it.
+        """Yield X of each chunk, compared with the first reading; chunks come with their numbers.
 
         Raises
         ------
@@ -310,12 +310,12 @@ class Readings:
 
 
 def _keys(columns: Sequence[Any], before: tuple[int, ...]) -> tuple[int, ...]:
-    """Of each column, going on from those of the rows before."""
+    """Return a key of each column, going on from those of the rows before."""
     return tuple(running_key(column, key) for column, key in zip(columns, before, strict=False))
 
 
 def gathered_labels(parts: Iterable[Labels]) -> CodedLabels:
-    """Labels of chunks, each (n_i,), as numbers of the distinct ones.
+    """Return labels of chunks, each (n_i,), as numbers of the distinct ones.
 
     They have the dtype that all chunks' labels in one array have.
     """
@@ -335,5 +335,5 @@ def gathered_labels(parts: Iterable[Labels]) -> CodedLabels:
 
 
 def rows_in(chunk: Chunk) -> int:
-    """How many rows a chunk has."""
+    """Say how many rows a chunk has."""
     return int(np.shape(chunk.y)[0]) if np.ndim(chunk.y) else 0

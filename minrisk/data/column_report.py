@@ -92,7 +92,7 @@ class ColumnFacts(NamedTuple):
 
 
 def described_columns(table: Any, X: np.ndarray, y: Labels, categories: Categories) -> list[ColumnFacts]:
-    """A line for each column, without what it became.
+    """Describe each column by a line, without what it became.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def described_columns(table: Any, X: np.ndarray, y: Labels, categories: Categori
 
 
 def with_forms(columns: Sequence[ColumnFacts], categories: Categories) -> list[ColumnFacts]:
-    """The lines with what the columns became, as categories were learnt."""
+    """Return the lines with what the columns became, as categories were learnt."""
     of_position = {column.position: column for column in categories.columns}
     day_columns = dict(categories.day_columns)
     return [
@@ -132,7 +132,7 @@ def with_forms(columns: Sequence[ColumnFacts], categories: Categories) -> list[C
 
 
 def _became(category: Category | None, role: str) -> str:
-    """What a column is for the learners."""
+    """Say what a column is for the learners."""
     if category is None:
         return {NUMBER: "as it is", "date": "days since 1970-01-01"}.get(role, "days")
     added = category.table.shape[1]
@@ -143,7 +143,7 @@ def _became(category: Category | None, role: str) -> str:
 
 
 def _remark(cells: np.ndarray, missing: np.ndarray, classes: np.ndarray, category: Category | None, role: str) -> str:
-    """What looks wrong about a column."""
+    """Say what looks wrong about a column."""
     there = cells[~missing] if missing.any() else cells
     if not len(there) or (len(there) == len(cells) and there.min() == there.max()):
         return ONE_VALUE
@@ -162,12 +162,12 @@ def _remark(cells: np.ndarray, missing: np.ndarray, classes: np.ndarray, categor
 
 
 def _is_number_as_text(value: Any) -> bool:
-    """Whether a text is a number, and is not written as codes are."""
+    """Say whether a text is a number, and is not written as codes are."""
     return isinstance(value, str) and PLAIN_NUMBER.fullmatch(value.strip()) is not None
 
 
 def _as_names(codes: np.ndarray, values: Sequence[Any]) -> str:
-    """What is said of categories of which nearly every row has one of its own."""
+    """Say it of categories of which nearly every row has one of its own."""
     own = np.flatnonzero(np.bincount(codes.astype(np.int64), minlength=len(values)) == 1)
     if len(own) < OWN_SHARE * len(codes):
         return ""
@@ -175,13 +175,13 @@ def _as_names(codes: np.ndarray, values: Sequence[Any]) -> str:
 
 
 def _counts_rows(cells: np.ndarray) -> bool:
-    """Whether numbers count the rows, up or down."""
+    """Say whether numbers count the rows, up or down."""
     steps = np.diff(cells[:GLANCE].astype(np.float64))
     return bool(abs(steps[0]) == 1.0 and (steps == steps[0]).all() and (np.diff(cells) == steps[0]).all())
 
 
 def _is_target(cells: np.ndarray, classes: np.ndarray) -> bool:
-    """Whether values and classes are one to one."""
+    """Say whether values and classes are one to one."""
     for rows in (slice(GLANCE), slice(None)):
         values, places = np.unique(cells[rows], return_inverse=True)
         n_classes = len(np.unique(classes[rows]))
@@ -191,7 +191,7 @@ def _is_target(cells: np.ndarray, classes: np.ndarray) -> bool:
 
 
 def rounded_columns(table: Any, X: Any) -> list[Any]:
-    """Columns of whole numbers some of which float64 rounds, by their names or places.
+    """List columns of whole numbers some of which float64 rounds, by their names or places.
 
     Parameters
     ----------
@@ -226,14 +226,14 @@ def rounded_columns(table: Any, X: Any) -> list[Any]:
 
 
 def warning_of(columns: Sequence[ColumnFacts]) -> str:
-    """What to warn of, in one text; empty where nothing looks wrong."""
+    """Say what to warn of, in one text; empty where nothing looks wrong."""
     told = [f"{column.name!r} ({ADVICE[column.remark]})" for column in columns if column.remark]
     more = [f"and {len(told) - WARNED_COLUMNS} more"] if len(told) > WARNED_COLUMNS else []
     return f"Columns that should be looked at: {', '.join([*told[:WARNED_COLUMNS], *more])}." if told else ""
 
 
 def printed(columns: Sequence[ColumnFacts]) -> str:
-    """The report as a table in plain text.
+    """Return the report as a table in plain text.
 
     Examples
     --------

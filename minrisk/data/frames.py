@@ -40,7 +40,7 @@ TAKEN_APART = "make columns of what these hold"
 
 
 def are_rounded(cells: np.ndarray) -> np.ndarray:
-    """Which whole numbers are no float64."""
+    """Say which whole numbers are no float64."""
     rounded = cells.astype(np.float64)
     beyond = rounded >= 2.0 ** (8 * cells.dtype.itemsize - (cells.dtype.kind == "i"))
     return np.asarray(beyond | (np.where(beyond, 0.0, rounded).astype(cells.dtype) != cells))
@@ -55,26 +55,26 @@ class CodedCells(NamedTuple):
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether a cell holds nothing: None, NaN, or what pandas has for these."""
+    """Say whether a cell holds nothing: None, NaN, or what pandas has for these."""
     is_nan = isinstance(cell, (float, np.floating, np.datetime64, np.timedelta64)) and cell != cell  # NaT among them
     return cell is None or type(cell).__name__ in MISSING_TYPES or bool(is_nan)
 
 
 def plain(value: Any) -> Any:
-    """A value as files keep it: exact decimal numbers as others."""
+    """Return a value as files keep it: exact decimal numbers as others."""
     if not isinstance(value, Decimal) or not value.is_finite():
         return value
     return int(value) if value == value.to_integral_value() else float(value)
 
 
 def of_cells(cells: Iterable[Any]) -> np.ndarray:
-    """An array of objects, one for each cell, whatever it holds."""
+    """Make an array of objects, one for each cell, whatever it holds."""
     cells = list(cells)
     return np.fromiter(cells, dtype=object, count=len(cells))
 
 
 def role_of(cell: Any) -> str | None:
-    """What a cell holds that is not missing; None if it is of no use."""
+    """Say what a cell holds that is not missing; None if it is of no use."""
     if isinstance(cell, str):
         return CATEGORICAL
     if isinstance(cell, (timedelta, np.timedelta64)):
@@ -87,7 +87,7 @@ def role_of(cell: Any) -> str | None:
 
 
 def in_days(cell: Any) -> float:
-    """A date as days since 1970-01-01; a duration or a time of day as days.
+    """Return a date as days since 1970-01-01; a duration or a time of day as days.
 
     Examples
     --------
@@ -145,7 +145,7 @@ class Column:
         return {nw.Duration: DURATION, nw.Time: TIME}.get(type(kind)) or self._role_of_cells()
 
     def _role_of_cells(self) -> str | None:
-        """Of cells of any type: categories where some are text and all others numbers, or where all are missing.
+        """Find the role of cells of any type: categories if some are text and all others numbers, or all are missing.
 
         Numbers would refuse what later rows may hold; values that are not known are missing.
         """
@@ -164,7 +164,7 @@ class Column:
         return all(map(is_missing, self.listed))
 
     def of_no_use(self) -> ValueError:
-        """What to say of a column that has no role."""
+        """Say of a column that it has no role."""
         other = next((c for c in self.listed if not is_missing(c) and role_of(c) in (None, *DAY_ROLES)), None)
         what, instead = described(other)
         return ValueError(
@@ -173,7 +173,7 @@ class Column:
         )
 
     def coded(self) -> CodedCells:
-        """Cells as numbers of their values: of those that the type lists, or of those that there are.
+        """Return cells as numbers of their values: of those that the type lists, or of those that there are.
 
         Raises
         ------
@@ -210,7 +210,7 @@ class Column:
         return self._coded_cells()
 
     def _coded_cells(self) -> CodedCells:
-        """By comparing cells of any type."""
+        """Code them by comparing cells of any type."""
         numbers: dict[Any, int] = {}
 
         def place(cell: Any) -> int:
@@ -226,7 +226,7 @@ class Column:
         return CodedCells(np.array(codes, dtype=np.int64), list(numbers))
 
     def _coded_array(self) -> CodedCells:
-        """Of numbers that are names, or texts in an array."""
+        """Code numbers that are names, or texts in an array."""
         cells = self.cells
         if not isinstance(cells, np.ndarray) and cells.dtype.is_integer():  # which floats would round
             there = ~cells.is_null().to_numpy()
@@ -246,7 +246,7 @@ class Column:
 
     @np.errstate(over="ignore")  # a longer float that is beyond float64 becomes infinite, which is refused later
     def numbers(self) -> FloatArray:
-        """Cells as float64, NaN where missing: numbers, and dates, durations and times of day in days.
+        """Return cells as float64, NaN where missing: numbers, and dates, durations and times of day in days.
 
         Texts that are numbers are numbers, as in arrays of objects.
 
@@ -272,7 +272,7 @@ class Column:
         return _as_float64(self.cells)
 
     def _cells_as_numbers(self) -> FloatArray:
-        """One by one where they are no array of numbers."""
+        """Convert them one by one where they are no array of numbers."""
         if isinstance(self.cells, np.ndarray) and self.cells.dtype.kind in NUMBERS:
             return self.cells.astype(np.float64)
         cells = of_cells(self.listed)
@@ -282,7 +282,7 @@ class Column:
             return np.array([np.nan if is_missing(cell) else self._number(cell) for cell in cells])
 
     def _days(self) -> FloatArray:
-        """Dates, durations and times of day."""
+        """Return dates, durations and times of day in days."""
         import narwhals.stable.v2 as nw
 
         kind = self.cells.dtype
@@ -326,7 +326,7 @@ class Column:
         return any(cell != float(cell) for cell in wholes)
 
     def changed(self, role: str, name: str) -> ValueError:
-        """What to say where a column held something else in fit."""
+        """Say it where a column held something else in fit."""
         what = PLURALS.get(self.role or "")
         cell = next((cell for cell in self.listed if not is_missing(cell)), None)
         if self.role == CATEGORICAL:
@@ -339,7 +339,7 @@ class Column:
 
 
 def _coded_dictionary(cells: Any) -> CodedCells:
-    """Of a dictionary of Arrow's, in one piece or several."""
+    """Code a dictionary of Arrow's, in one piece or several."""
     whole = cells.unify_dictionaries().combine_chunks() if hasattr(cells, "chunks") else cells
     values = whole.dictionary.to_pylist()
     codes = np.asarray(whole.indices.cast("int64").fill_null(-1))
@@ -348,7 +348,7 @@ def _coded_dictionary(cells: Any) -> CodedCells:
 
 
 def _as_float64(cells: Any) -> FloatArray:
-    """A Series of narwhals as float64, rounded beyond 2^53, which Arrow's own cast refuses; NaN where missing."""
+    """Return a Series of narwhals as float64, rounded beyond 2^53, which Arrow's own cast refuses; NaN if missing."""
     import narwhals.stable.v2 as nw
 
     arrow = _as_arrow(cells.to_native())
@@ -358,20 +358,20 @@ def _as_float64(cells: Any) -> FloatArray:
 
 
 def _as_arrow(native: Any) -> Any:
-    """Cells as an array of Arrow, where that is what their table has, or its type of pandas holds; else None."""
+    """Return cells as an array of Arrow, where their table has one, or its type of pandas holds one; else None."""
     if hasattr(native, "to_pylist"):
         return native
     return native.array.__arrow_array__() if hasattr(getattr(native, "dtype", None), "pyarrow_dtype") else None
 
 
 def _is_of_objects(native: Any) -> bool:
-    """Whether cells are Python's objects in an array of NumPy's: text of pandas has a type of its own."""
+    """Say whether cells are Python's objects in an array of NumPy's: text of pandas has a type of its own."""
     kind = getattr(native, "dtype", None)
     return isinstance(kind, np.dtype) and kind.kind == "O"
 
 
 def described(cell: Any) -> tuple[str, str | None]:
-    """What a cell is that is no number, and what to do; None if it may be a category."""
+    """Say what a cell is that is no number, and what to do; None if it may be a category."""
     if isinstance(cell, str):
         return "text", None
     role = role_of(cell)
@@ -384,7 +384,7 @@ def described(cell: Any) -> tuple[str, str | None]:
 
 
 def _short(cell: Any) -> str:
-    """What a cell holds, in a few words."""
+    """Say what a cell holds, in a few words."""
     return short(" ".join(str(cell).split()), 60)
 
 
@@ -396,7 +396,7 @@ class Frame:
 
     @classmethod
     def of(cls, X: Any) -> Self | None:
-        """X as columns; None if it is no such table.
+        """Return X as columns; None if it is no such table.
 
         Raises
         ------
@@ -446,7 +446,7 @@ class Frame:
         return [Column(name, series) for name, series in zip(self.names, cells, strict=True)]
 
     def take(self, order: Sequence[int]) -> Any:
-        """The table with its columns in another order."""
+        """Return the table with its columns in another order."""
         if self.library == "pyarrow":
             return self.table.select([self.names[j] for j in order])
         import narwhals.stable.v2 as nw
@@ -477,7 +477,7 @@ class Frame:
             )
 
     def arranged(self, names: Sequence[Any]) -> Any:
-        """The table with its columns in the order of these names, if it has just these; else as it is.
+        """Return the table with its columns in the order of these names, if it has just these; else as it is.
 
         Texts of names will do: files, Arrow and polars have the column 0 of pandas as "0".
         """
@@ -508,7 +508,7 @@ class Frame:
         )
 
     def rows(self) -> list[Sequence[Any]]:
-        """Cells of Python's types, row after row; for few rows sooner than columns."""
+        """Return cells of Python's types, row after row; for few rows sooner than columns."""
         if self.library == "pyarrow":
             columns = [column.to_pylist() for column in self.table.columns]
             return [list(row) for row in zip(*columns, strict=True)]
@@ -526,7 +526,7 @@ class Frame:
 
 
 def cells_of_row(row: Mapping[Any, Any], names: Sequence[Any] | None, n_features: int) -> list[Any]:
-    """Cells of a row in the order of the columns.
+    """Return the cells of a row in the order of the columns.
 
     Parameters
     ----------
@@ -556,7 +556,7 @@ def cells_of_row(row: Mapping[Any, Any], names: Sequence[Any] | None, n_features
 
 
 def one_row_table(cells: Sequence[Any], names: Sequence[Any] | None) -> Any:
-    """A table of one row with these cells, or an array where the columns have no names."""
+    """Make a table of one row with these cells, or an array where the columns have no names."""
     if names is None:
         kind = object if any(isinstance(cell, str) for cell in cells) else None  # else numbers would become texts
         return np.array([cells], dtype=kind)

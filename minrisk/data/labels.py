@@ -25,7 +25,7 @@ RENAMED = "name the columns by texts, X.columns = X.columns.astype(str)"
 
 
 def is_kept(value: Any, letters: float = math.inf, bits: float = MOST_BITS) -> bool:
-    """Whether a file keeps a label or a category: a text, a truth value or a finite number.
+    """Say whether a file keeps a label or a category: a text, a truth value or a finite number.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def check_name(name: Any) -> None:
 
 
 def name_out(name: Any, nested: int = 0) -> Any:
-    """The name of a column as JSON: number, text, date, or a tuple of these."""
+    """Return the name of a column as JSON: number, text, date, or a tuple of these."""
     if isinstance(name, np.generic) and name.dtype.kind in "biufU":
         name = name.item()
     if isinstance(name, tuple) and nested < MOST_NESTED:
@@ -96,7 +96,7 @@ def name_out(name: Any, nested: int = 0) -> Any:
 
 
 def name_in(name: Any) -> Any:
-    """The name of a column as `name_out` wrote it."""
+    """Return the name of a column as `name_out` wrote it."""
     if not isinstance(name, dict):
         if is_kept(name, bits=math.inf):
             return name
@@ -110,7 +110,7 @@ def name_in(name: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """A value in a few characters; Python writes no whole number of some thousand digits."""
+    """Return a value in a few characters; Python writes no whole number of some thousand digits."""
     try:
         return short(repr(value.item() if isinstance(value, np.generic) else value), 60)
     except ValueError:
@@ -121,7 +121,7 @@ LABEL_KINDS = NUMBERS + "UMc"  # kinds of dtypes of arrays of labels; M: dates. 
 
 
 def check_labels(y: Any, name: str = "y", any_kind: bool = False) -> Any:
-    """Labels, without what libraries of tables have for missing values; containers of other kinds are left alone.
+    """Return labels without what libraries of tables have for missing values; other containers are left alone.
 
     Parameters
     ----------
@@ -172,14 +172,14 @@ def check_labels(y: Any, name: str = "y", any_kind: bool = False) -> Any:
 
 
 def is_label(value: Any) -> bool:
-    """Whether a value is a number or a text, as labels and categories are: files can keep these."""
+    """Say whether a value is a number or a text, as labels and categories are: files can keep these."""
     if isinstance(value, np.generic):
         return value.dtype.kind in NUMBERS + "U"
     return isinstance(value, (str, bool, int, float))
 
 
 def _flat(y: list[Any] | tuple[Any, ...], name: str) -> Any:
-    """Labels one by one; a table of them is for scikit-learn to refuse."""
+    """Return labels one by one; a table of them is for scikit-learn to refuse."""
     nested = [row for row, label in enumerate(y) if isinstance(label, list | tuple | np.ndarray)]
     if not nested:
         return of_cells(y)
@@ -190,7 +190,7 @@ def _flat(y: list[Any] | tuple[Any, ...], name: str) -> Any:
 
 
 def _checked(labels: np.ndarray, name: str, any_kind: bool) -> np.ndarray:
-    """Labels of an array of objects; numbers as an array of numbers."""
+    """Check labels of an array of objects; numbers are returned as an array of numbers."""
     cells: list[Any] = list(map(plain, labels))
     first: dict[Any, int] = {}
     for row, label in enumerate(cells):

@@ -23,7 +23,7 @@ _WORDS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def separated_by(delimiter: str) -> str:
-    """A delimiter in words, for messages.
+    """Name a delimiter in words, for messages.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def separated_by(delimiter: str) -> str:
 
 
 def detected_delimiter(rows_by: Callable[[str], Sequence[Sequence[str]]]) -> str:
-    """The one that divides most rows as it divides the header, commas where none does.
+    """Find the one that divides most rows as it divides the header, commas where none does.
 
     Of several that do so alike commas are the last: decimal commas may divide every row alike ("Size, cm;Weight, kg"
     above "1,5;2,5"), while a mark that stands in the header of a table with commas hardly stands in each row too.
@@ -58,7 +58,7 @@ def detected_delimiter(rows_by: Callable[[str], Sequence[Sequence[str]]]) -> str
 
 
 def _agreement(rows: Sequence[Sequence[str]]) -> float:
-    """Share of the rows with as many cells as the header, 0 where that has one; empty ones at the end count not."""
+    """Return the share of rows with as many cells as the header, 0 if it has one; empty ones at the end count not."""
     if not rows or len(rows[0]) < 2:
         return 0.0
     widths, below = (len(rows[0]), _filled(rows[0])), rows[1:]
@@ -67,7 +67,7 @@ def _agreement(rows: Sequence[Sequence[str]]) -> float:
 
 
 def _filled(cells: Sequence[str]) -> int:
-    """Number of cells up to the last that is not empty."""
+    """Count the cells up to the last that is not empty."""
     return next((j for j in range(len(cells), 0, -1) if cells[j - 1].strip()), 0)
 
 

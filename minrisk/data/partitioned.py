@@ -9,6 +9,6 @@ DASK = ("dask", "dask_expr")  # packages: dataframes had one of their own before
 
 
 def is_partitioned(X: Any) -> bool:
-    """Whether it is an array, a dataframe or a series of Dask."""
+    """Say whether it is an array, a dataframe or a series of Dask."""
     own = type(X).__module__.partition(".")[0] in DASK
     return own and "dask" in sys.modules and hasattr(X, "__dask_graph__")

@@ -57,7 +57,7 @@ class RowBlocks:
         return self.shape[0]
 
     def blocks(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Number of the first row, and the rows of each block.
+        """Yield the number of the first row, and the rows, of each block.
 
         Raises
         ------
@@ -74,11 +74,11 @@ class RowBlocks:
             raise ValueError(CHANGED.format(before=len(self), now=first))
 
     def __getitem__(self, rows: IntArray) -> np.ndarray:
-        """Some rows, by their numbers, in memory."""
+        """Return some rows, by their numbers, in memory."""
         return self.gathered(rows, slice(None))
 
     def gathered(self, rows: IntArray, columns: slice) -> np.ndarray:
-        """Some columns of some rows, in memory."""
+        """Return some columns of some rows, in memory."""
         width = len(range(*columns.indices(self.shape[1])))
         out = empty((len(rows), width), self.dtype)
         for places, block, inside in blocks_of(self, rows):
@@ -86,7 +86,7 @@ class RowBlocks:
         return out
 
     def some(self, rows: IntArray) -> RowBlocks:
-        """The rows of these ascending numbers, read in the same way."""
+        """Return the rows of these ascending numbers, read in the same way."""
 
         def read() -> Iterator[np.ndarray]:
             for _, block, inside in blocks_of(self, rows):
@@ -95,11 +95,11 @@ class RowBlocks:
         return RowBlocks(read, (len(rows), self.shape[1]), self.dtype, self.bins_in)
 
     def room(self, shape: tuple[int, int], dtype: Any) -> np.ndarray:
-        """An array for what is made of the rows, where they want it."""
+        """Make an array for what is made of the rows, where they want it."""
         return np.empty(shape, dtype=dtype) if self.bins_in is None else in_file(self.bins_in, shape, dtype)
 
     def dense(self, who: str) -> np.ndarray:
-        """All of them as an array, where they are few.
+        """Return all of them as an array, where they are few.
 
         Raises
         ------
@@ -113,7 +113,7 @@ class RowBlocks:
 
 
 def blocks_of(X: Any, rows: IntArray | None = None) -> Iterator[tuple[Any, Any, IntArray | None]]:
-    """Blocks of X, which may be an array or sparse rows (one block) or `RowBlocks`.
+    """Yield blocks of X, which may be an array or sparse rows (one block) or `RowBlocks`.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def blocks_of(X: Any, rows: IntArray | None = None) -> Iterator[tuple[Any, Any, 
 
 
 def taken(X: Any, rows: IntArray) -> Any:
-    """Rows of ascending numbers, as X has them."""
+    """Take rows of ascending numbers, as X has them."""
     return X.some(rows) if isinstance(X, RowBlocks) else X[rows]
 
 
@@ -155,7 +155,7 @@ MADE_VALUES = 1 << 20  # that are made at a time, 8 MB
 
 
 def rows_of_table(codes: FloatArray, n_values: int) -> IntArray:
-    """Rows of a table of so many values, the last one for what is missing."""
+    """Return rows of a table of so many values, the last one for what is missing."""
     return np.where(np.isnan(codes), n_values, codes).astype(np.int64)
 
 
@@ -167,7 +167,7 @@ class AddedColumns(NamedTuple):
     own: FloatArray | None = None  # (n, m) of each row in its place, where rows of one code differ
 
     def of(self, codes: FloatArray, rows: slice | IntArray) -> FloatArray:
-        """The numbers of some rows."""
+        """Return the numbers of some rows."""
         if self.own is not None:
             return self.own[rows]
         return self.table[rows_of_table(codes[rows, self.position], len(self.table) - 1)]
@@ -197,16 +197,16 @@ class CodedRows(RowBlocks):
         return np.hstack([self._codes[rows], *(one.of(self._codes, rows) for one in self._added)])
 
     def gathered(self, rows: IntArray, columns: slice) -> np.ndarray:
-        """Some columns of some rows."""
+        """Return some columns of some rows."""
         height = max(1, MADE_VALUES // self.shape[1])
         parts = [self._of(rows[first : first + height])[:, columns] for first in range(0, len(rows), height)]
         return np.concatenate(parts) if parts else self._of(rows)[:, columns]
 
     def some(self, rows: IntArray) -> CodedRows:
-        """The rows of these ascending numbers."""
+        """Return the rows of these ascending numbers."""
         added = [one._replace(own=None if one.own is None else one.own[rows]) for one in self._added]
         return CodedRows(self._codes[rows], added)
 
     def dense(self, who: str = "") -> np.ndarray:
-        """All of them as an array: who wants that may have it, as of any table in memory."""
+        """Return all of them as an array: who wants that may have it, as of any table in memory."""
         return self._of(slice(None))

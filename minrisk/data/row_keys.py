@@ -16,12 +16,12 @@ MIXER = np.uint64(0xBF58476D1CE4E5B9)  # splitmix64's first factor
 
 
 def odd_numbers(rng: np.random.Generator, n: int) -> Keys:
-    """Random ones, for `row_keys`."""
+    """Draw random ones, for `row_keys`."""
     return rng.integers(1, 2**63, n, dtype=np.uint64) | np.uint64(1)
 
 
 def row_keys(columns: Iterable[np.ndarray], odds: Keys) -> Keys:
-    """A random number for each row that depends on nothing but its cells, (n,).
+    """Return a random number for each row that depends on nothing but its cells, (n,).
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ def row_keys(columns: Iterable[np.ndarray], odds: Keys) -> Keys:
 
 
 def mixed(column: np.ndarray, odd: np.ndarray) -> Keys:
-    """Random numbers that depend on a cell and an odd number of its column."""
+    """Return random numbers that depend on a cell and an odd number of its column."""
     with np.errstate(over="ignore"):
         key: Keys = (_whole(column) + np.uint64(1)) * odd
         return np.asarray((key ^ (key >> np.uint64(29))) * MIXER)
 
 
 def summed_keys(columns: Iterable[np.ndarray], odds: Keys) -> Keys:
-    """As `row_keys`, by sums, to which columns of zeros add what can be known before: for many columns."""
+    """Do as `row_keys`, by sums, to which columns of zeros add what can be known before: for many columns."""
     key = np.zeros(1, dtype=np.uint64)
     with np.errstate(over="ignore"):
         for column, odd in zip(columns, odds, strict=False):
@@ -55,13 +55,13 @@ def summed_keys(columns: Iterable[np.ndarray], odds: Keys) -> Keys:
 
 
 def in_unit(cells: np.ndarray, unit: Any) -> np.ndarray:
-    """Cells as float64 over 2**unit."""
+    """Return cells as float64 over 2**unit."""
     with np.errstate(over="ignore"):
         return np.asarray(np.ldexp(cells.astype(np.float64), -unit))
 
 
 def numbered_keys(numbers: np.ndarray, seed: int) -> Keys:
-    """A random number for each number and a seed (splitmix64), (n,)."""
+    """Return a random number for each number and a seed (splitmix64), (n,)."""
     with np.errstate(over="ignore"):
         key = numbers.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed % (1 << 64)) * MIXER
         for shift, factor in ((30, MIXER), (27, np.uint64(0x94D049BB133111EB))):
@@ -70,7 +70,7 @@ def numbered_keys(numbers: np.ndarray, seed: int) -> Keys:
 
 
 def waiting_times(keys: Keys, weight: FloatArray) -> FloatArray:
-    """Exponential waiting times of rows with these random numbers, (n,): the m shortest draw m rows by weight.
+    """Draw exponential waiting times of rows with these random numbers, (n,): the m shortest draw m rows by weight.
 
     A row whose weight changes a little, or one more, seldom makes a difference to who is drawn.
     """
@@ -78,7 +78,7 @@ def waiting_times(keys: Keys, weight: FloatArray) -> FloatArray:
 
 
 def _whole(column: np.ndarray) -> Keys:
-    """Cells as whole numbers: the same for equal cells only."""
+    """Return cells as whole numbers: the same for equal cells only."""
     if column.dtype.kind in "biu":
         return column.astype(np.uint64)
     cells = column.astype(np.float64) + 0.0
@@ -88,14 +88,14 @@ def _whole(column: np.ndarray) -> Keys:
 
 
 def first_of_equals(*sorted_columns: np.ndarray) -> npt.NDArray[np.bool_]:
-    """Whether a row differs from the one before it, (n,)."""
+    """Say whether a row differs from the one before it, (n,)."""
     first = np.ones(len(sorted_columns[0]), dtype=np.bool_)
     first[1:] = np.any([column[1:] != column[:-1] for column in sorted_columns], axis=0)
     return first
 
 
 def running_key(cells: Any, before: int = 0) -> int:
-    """A number that the cells of an array or frame give, going on from that of the rows before them.
+    """Return a number that the cells of an array or frame give, going on from that of the rows before them.
 
     Other cells, or the same in another order, seldom give the same one.
     """

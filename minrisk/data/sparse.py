@@ -21,12 +21,12 @@ NOT_DENSE = "{rows} rows of {columns} sparse features at once are more than the 
 
 
 def stay_sparse(n_rows: int, n_features: int) -> bool:
-    """Whether sparse rows are too many to become an array, where that is faster for learners without bins."""
+    """Say whether sparse rows are too many to become an array, where that is faster for learners without bins."""
     return n_rows * n_features > DENSE_VALUES
 
 
 def block_height(X: Any, most: int) -> int:
-    """How many rows of X are looked at together: `most`, or fewer where sparse rows become a dense block."""
+    """Say how many rows of X are looked at together: `most`, or fewer where sparse rows become a dense block."""
     return min(most, X.height) if isinstance(X, SparseRows) else most
 
 
@@ -54,7 +54,7 @@ class SparseRows:
         return self.shape[0]
 
     def __getitem__(self, part: Any) -> Any:
-        """Some rows, by a slice, numbers or a mask; with a number for the column that of all rows, as an array."""
+        """Return some rows, by a slice, numbers or a mask; with a column's number that of all rows, as an array."""
         if isinstance(part, tuple):
             rows, column = part
             assert isinstance(rows, slice)
@@ -68,7 +68,7 @@ class SparseRows:
         return np.asarray(dense if dtype is None else dense.astype(dtype))
 
     def gathered(self, together: Callable[[np.ndarray], np.ndarray]) -> SparseRows:
-        """With the rows of other places, by what puts their arrays one after another."""
+        """Return them with the rows of other places, by what puts their arrays one after another."""
         from scipy.sparse import csr_matrix
 
         values, features, counts = map(together, (self.matrix.data, self.matrix.indices, np.diff(self.matrix.indptr)))
@@ -86,7 +86,7 @@ class SparseRows:
         return self.matrix.tocsc()
 
     def column(self, j: int) -> np.ndarray:
-        """All values of a feature, (n,)."""
+        """Return all values of a feature, (n,)."""
         columns = self.by_column
         first, last = columns.indptr[j : j + 2]
         values = np.zeros(len(self), dtype=self.dtype)
@@ -106,17 +106,17 @@ class SparseRows:
         return key
 
     def with_columns(self, columns: np.ndarray) -> SparseRows:
-        """With dense columns (n, m) behind these, as float64."""
+        """Return them with dense columns (n, m) behind, as float64."""
         from scipy.sparse import csr_matrix, hstack
 
         return SparseRows(hstack([self.matrix.astype(np.float64), csr_matrix(columns.astype(np.float64))], "csr"))
 
     def copy(self) -> SparseRows:
-        """In memory of their own."""
+        """Copy them into memory of their own."""
         return SparseRows(self.matrix.copy())
 
     def only(self, features: IntArray) -> SparseRows:
-        """Some features."""
+        """Return some features."""
         return SparseRows(self.matrix[:, features])
 
 
@@ -124,7 +124,7 @@ COMPRESSED = {"csr": (0, 1), "csc": (1, 0), "bsr": (0, 1)}  # format -> which ax
 
 
 def sound_rows(X: Any, name: str = "X") -> Any:
-    """Rows of a sparse matrix of SciPy, sorted and each entry once; X itself where it is so already.
+    """Return rows of a sparse matrix of SciPy, sorted and each entry once; X itself where it is so already.
 
     It takes time in proportion to the stored values, and trusts no flag that X has of itself.
 
@@ -173,7 +173,7 @@ def sound_rows(X: Any, name: str = "X") -> Any:
 
 
 def _wrong(X: Any) -> str | None:
-    """What is wrong with the arrays of a matrix; None: nothing, or its format has none that are followed."""
+    """Say what is wrong with the arrays of a matrix; None: nothing, or its format has none that are followed."""
     if len(X.shape) != 2:
         return f"it has {len(X.shape)} dimensions"
     if X.format == "coo":
@@ -207,7 +207,7 @@ def _wrong(X: Any) -> str | None:
 
 
 def _outside(places: np.ndarray, size: int, axis: str) -> str | None:
-    """What is wrong with row or column numbers; None: they are from 0 to below the size."""
+    """Say what is wrong with row or column numbers; None: they are from 0 to below the size."""
     if places.dtype.kind != "i" or places.ndim != 1:
         return f"its {axis}s are of {places.dtype} in {places.ndim} dimensions, and not of whole numbers in one"
     low, high = places.min(initial=0), places.max(initial=-1)
@@ -217,7 +217,7 @@ def _outside(places: np.ndarray, size: int, axis: str) -> str | None:
 
 
 def _ascends(indices: np.ndarray, indptr: np.ndarray) -> bool:
-    """Whether the indices of each row rise."""
+    """Say whether the indices of each row rise."""
     rises = indices[1:] > indices[:-1]
     starts = indptr[1:-1]
     rises[starts[(starts > 0) & (starts < len(indices))] - 1] = True

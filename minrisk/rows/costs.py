@@ -120,7 +120,7 @@ class RowCosts(NamedTuple):
             column[:] = column[order]
 
     def read_only(self) -> RowCosts:
-        """As kernels take it; see `minrisk._memory.read_only`."""
+        """Return it as kernels take it; see `minrisk._memory.read_only`."""
         return self._replace(
             table=read_only(self.table),
             row=read_only(self.row),
@@ -184,7 +184,7 @@ class RowCosts(NamedTuple):
         return -float(self._exchange.largest(np.array([-own]))[0])
 
     def total(self, values: FloatArray) -> float:
-        """The sum of numbers (n,) of the rows; of rows that share a table, of those here: `merged` has them all."""
+        """Sum numbers (n,) of the rows; of rows that share a table, of those here: `merged` has them all."""
         if not self.per_row:
             return float(values.sum())
         return float(exact_sum(lambda: iter([values[:, None]]), self._n_all, self._exchange)[0])
@@ -251,7 +251,7 @@ class RowCosts(NamedTuple):
         )
 
     def _facts_of_rows(self) -> CostFacts:
-        """Of costs that differ by row: of each class the sums of costs, of the largest ones and of weights."""
+        """Return facts of costs that differ by row: sums by class of costs, of the largest ones and of weights."""
         n_labels, bits = self.label_range()[1] + 1, sum_bits(self._n_all)
 
         def parts() -> Iterator[tuple[FloatArray, Int32Array]]:
@@ -286,6 +286,6 @@ def _stated(mean: Any, unit: float, least: float) -> Any:
 
 
 def constant_is_better(risk: float, costs: CostFacts) -> bool:
-    """Whether decisions of this mean avoidable cost are worse than the cheapest one for all rows, or that is free."""
+    """Say whether decisions of this mean avoidable cost are worse than the cheapest one for all, or that is free."""
     least = float(costs.means.min())
     return least == 0.0 or risk - least > SAME_RISK * risk

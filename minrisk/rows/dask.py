@@ -189,7 +189,7 @@ class DaskEngine:
         return [group for group, _ in found], [home for _, home in found]
 
     def map(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Of each shard the future of function(shard, *its arguments), asked where the shard is if that is there.
+        """Return of each shard the future of function(shard, *its arguments), asked where the shard is if it is there.
 
         Without a wish, Dask takes tasks of few shards for roots of a graph and deals them to any worker. All tasks are
         one graph, which takes the scheduler a third of the time of as many graphs.
@@ -352,7 +352,7 @@ def _second(both: tuple[Any, Any]) -> Any:
 
 
 def answered(call: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """call(rows) of each partition, as a Dask array of (n, *shape) that is computed when it is asked for."""
+    """Return call(rows) of each partition, as a Dask array of (n, *shape) that is computed when it is asked for."""
     import dask.array
     from dask.delayed import delayed
 

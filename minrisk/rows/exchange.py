@@ -138,7 +138,7 @@ def sum_bits(n_rows: int) -> int:
 
 
 def in_two_parts(values: FloatArray, factor: FloatArray | float, bits: int) -> IntArray:
-    """Values times a factor, below 2**bits, as whole numbers; beside them what rounding takes, times 2**bits: (2, ...).
+    """Return values times a factor, below 2**bits, as whole numbers, and what rounding takes, times 2**bits: (2, ...).
 
     Sums of both are exact, and together about as precise as the values.
     """
@@ -181,7 +181,7 @@ def fixed_factor(top: FloatArray, bits: int) -> FloatArray:
 
 
 def divide(numerator: np.ndarray | float, denominator: FloatArray) -> FloatArray:
-    """numerator / denominator, 0 where the denominator is 0 (an output that nothing is left to gain in)."""
+    """Return numerator / denominator, 0 where the denominator is 0 (an output that nothing is left to gain in)."""
     out = np.zeros(np.shape(numerator) or denominator.shape)
     quotient: FloatArray = np.divide(numerator, denominator, out=out, where=denominator > 0)
     return quotient

@@ -92,7 +92,7 @@ class HeldOut:
         return not self._rows.exchange.largest(np.array([here]))[0]
 
     def along(self, link: Link, weight: float, caution: float, whole: bool = False) -> FloatArray:
-        """Weighted sums (3,): the loss of x = base + weight * slope * scores, its slope and curvature by the weight.
+        """Return weighted sums (3,): the loss of x = base + weight * slope * scores, slope and curvature by the weight.
 
         All are NaN where scores are beyond single precision.
         The base is what the fold's member knows without a learner, or 0 if the scores are the `whole`. The loss is
@@ -103,7 +103,7 @@ class HeldOut:
         return self._rows.sum_of_judged(self._along(link, weight, caution, whole))
 
     def gain_over(self, other: Self, link: Link, weight: float, of_other: float) -> FloatArray:
-        """Weighted sums (2,) of what these scores gain over others, row by row, in log-loss, and of its squares."""
+        """Return weighted sums (2,) of what these scores gain over others in log-loss, and of its squares."""
         if not (self._are_finite and other._are_finite):
             return np.zeros(2)
         gain = other._along(link, of_other, 0.0)[:, 0] - self._along(link, weight, 0.0)[:, 0]
@@ -120,7 +120,7 @@ class HeldOut:
     def mixture(
         self, others: Sequence[Self], link: Link, weights: FloatArray, shift: FloatArray, caution: float
     ) -> FloatArray:
-        """Weighted sums of the loss of x = base + shift + sum_m weights_m * slope * scores_m, and of its derivatives.
+        """Sum by weight the loss of x = base + shift + sum_m weights_m * slope * scores_m, and its derivatives.
 
         These scores are the first ones, the `others` those behind them.
 
@@ -152,7 +152,7 @@ class HeldOut:
     def mixed(
         self, others: Sequence[Self], link: Link, shares: FloatArray, temperature: float, shift: FloatArray
     ) -> Self:
-        """Scores temperature / slope * (base + shift) + sum_m shares_m * scores_m, these being the first ones."""
+        """Return temperature / slope * (base + shift) + sum_m shares_m * scores_m, these scores being the first."""
         rows, n = self._rows, self._n_here
         scores = empty((n, len(shift)), np.float32)
         known = (temperature / LINK_KERNELS[link][1] * (rows.base(link) + shift)).astype(np.float32)
@@ -182,7 +182,7 @@ class HeldOut:
         return self._rows.sum_of(np.column_stack([gain, gain**2]))
 
     def paid_less(self, link: Link, temperature: float, matrix: FloatArray, costs: Sequence[Self | None]) -> FloatArray:
-        """Weighted sums (2,) of what decisions by other costs cost a row less than by `matrix`, and of its squares.
+        """Return weighted sums (2,) of what decisions by other costs cost less than by `matrix`, and of its squares.
 
         The others are scores of the same rows for each class; None: its row of `matrix`.
         """
@@ -334,7 +334,7 @@ class FoldedRows:
         return weight
 
     def held_out(self, parts: Sequence[LeftOut], starts: Sequence[FloatArray] | None = None) -> HeldOut:
-        """What the members of the first folds say of the rows of theirs, less what each has started from (D,)."""
+        """Return what the members of the first folds say of the rows of theirs, less what each started from (D,)."""
         shape = self.sizes(len(parts))[1], self.trained.table.shape[1]
         scores = empty(shape, np.float32)
         for (first, last), part in zip(itertools.pairwise(self._bounds.tolist()), parts, strict=False):
@@ -386,7 +386,7 @@ class FoldedRows:
         return np.array([of_all if mean is None else mean for mean in of_classes])
 
     def _mean_costs(self, chosen: np.ndarray) -> FloatArray | None:
-        """Mean costs of some rows; None without one that weighs something. What is the same for all is not rounded."""
+        """Return mean costs of some rows; None without one that weighs something. What is alike is not rounded."""
         costs = self.stated
         rows = np.flatnonzero(chosen & (costs.weight > 0))
         own, weight = costs.table[costs.row[rows]], costs.weight[rows]
@@ -397,7 +397,7 @@ class FoldedRows:
         return np.where(high == -low, high, self.sum_of(weight[:, None] * own) / total)
 
     def of_class(self, label: int, columns: Columns, n_features: int) -> tuple[ClassRows, Columns] | None:
-        """The rows of a class that weigh something with the first features of these columns; None: there are none."""
+        """Return a class's rows of some weight with the first features of these columns; None: there are none."""
         costs = self.stated
         rows = np.flatnonzero((costs.label == label) & (costs.weight > 0))
         counts = self.exchange.added(np.bincount(self.folds[rows], minlength=self.n_folds))

@@ -259,10 +259,10 @@ class Engine(Protocol):
         """Return for each shard the future of function(shard, *its arguments)."""
 
     def reduce(self, function: Callable[[Sequence[Any]], Any], futures: Sequence[Any]) -> Any:
-        """function(results) here, where function(parts of them) may come first: it is associative."""
+        """Return function(results) here, where function(parts of them) may come first: it is associative."""
 
     def look_again(self) -> None:
-        """Some shards have been built again, perhaps at other places."""
+        """Look again: some shards have been built again, perhaps at other places."""
 
     def close(self) -> None:
         """Let the shards go."""
