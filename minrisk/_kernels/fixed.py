@@ -13,6 +13,7 @@ def fixed_factors(top, bits):
     factor = np.zeros(top.shape[0])
     for k in range(top.shape[0]):
         if top[k] > 1e-290:
+            # Cut, as that of the smallest values would be beyond float64.
             factor[k] = math.ldexp(1.0, min(bits - math.frexp(top[k])[1], 1000))
     return factor
 
@@ -169,7 +170,7 @@ def fix_sketch(values, top, bits, count_bits, start, stop, out):
     factor[q] = fixed_factors(top[q:], bits - count_bits)[0]
     for i in range(start, stop):
         hessian = np.int64(np.rint(values[i, q] * factor[q]))
-        for c in range(q):
+        for c in range(q):  # a gradient without its Hessian would make a split gain its square over next to nothing
             out[i, c] = np.int64(np.rint(values[i, c] * factor[c])) if hessian > 0 else 0
         out[i, q] = (hessian << count_bits) | 1
     unit = np.zeros(q + 1)

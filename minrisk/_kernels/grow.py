@@ -46,6 +46,7 @@ CUT_SALT = np.uint64(0xD1342543DE82EF95)  # so that thresholds and features of a
 FEW_DRAWN = 16  # times the features drawn, at least, from which on those are drawn one after another: it is faster
 COUNT = (1 << COUNT_BITS) - 1  # the bits of a sketch's last column that hold a number of rows
 
+# The place of the only bit that is set in a word: its product with this sequence has other upper six bits for each.
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _POSITION = np.zeros(64, dtype=np.int64)
 for _i in range(64):
@@ -315,6 +316,7 @@ def draw_directions(hessian, ridge, q, seed):
                 break
         for k in range(D):
             directions[c, k] *= np.sqrt(weight[k] / q)
+    # Above 0, by which a node is divided whose Hessian is lost in fixed point.
     return directions, weight, np.full(1, max(shared, 1e-9))
 
 
@@ -335,7 +337,7 @@ def best_sketch_threshold(histogram, words, total, factor, ridge, min_leaf, leas
             word ^= low
             b = w * 64 + _POSITION[np.int64((low * _DE_BRUIJN) >> np.uint64(58))]
             here = histogram[b, m]
-            if here & COUNT == 0:
+            if here & COUNT == 0:  # a threshold there would part the rows as one does that was looked at
                 continue
             below = left_hessian & COUNT
             if previous >= 0 and (cut < 0 or previous <= cut < b) and below >= min_leaf and count - below >= min_leaf:
@@ -417,7 +419,7 @@ def evaluate_rows(binned, features, columns, order, start, end, total, search, l
             fill_sides(X_binned[j], order, start, end, gathered, total, draws, j, histogram, words)
         elif is_listed(lists, j, end - start):
             fill_listed(X_binned[j], j, lists, member, leaf, columns, total, histogram, words)
-        elif end - start < n_bins[j]:
+        elif end - start < n_bins[j]:  # most bins are empty: those with rows are marked, and no other is looked at
             fill_marked(X_binned[j], order, start, end, gathered, histogram, words)
         else:
             everything(n_bins[j], words)
@@ -461,7 +463,7 @@ def evaluate_histograms(histograms, features, n_bins, total, search, draws):
 def partition(column, b, order, start, end, spare):
     """Put rows of a node with bins up to b first, in their old order, and return where the others begin."""
     middle, n_right = start, 0
-    for i in range(start, end):  # without branches on the data
+    for i in range(start, end):  # without branches on the data, half of which a processor would foresee wrongly
         row = order[i]
         right = np.int64(column[row] > b)
         order[middle] = row
@@ -598,7 +600,7 @@ def grow(tree, binned, columns, search, large, order, spare):
         return 0
     split = 0
     while True:
-        for leaf in (split, sizes[0] - 1):
+        for leaf in (split, sizes[0] - 1):  # at first both are the root
             if status[leaf] == PENDING:
                 draw_features(features, n_drawn, seed, node[leaf], drawn)
                 gather(columns, order, start[leaf], end[leaf], gathered)
@@ -614,7 +616,7 @@ def grow(tree, binned, columns, search, large, order, spare):
         new, column = sizes[0], binned.X_binned[tree.best_feature[split]]
         middle = partition(column, tree.best_bin[split], order, start[split], end[split], spare)
         branch_and_sum(tree, split, middle, columns, order)
-        if binned.lists[2].shape[0] > 0:
+        if binned.lists[2].shape[0] > 0:  # lists are of all rows, which tell by their leaf whether they are the node's
             for i in range(start[new], end[new]):
                 member[order[i]] = new
         any_large = False

@@ -207,7 +207,8 @@ def logistic_values(cost, index, label, weight, scores, log_scale, gradient, in_
         for j in range(high - low):  # the loop that is vectorised
             Q = min(values[j], 0.5)
             u = 1.0 - Q
-            values[j] = values[j] if values[j] > 0.5 else ((u - 1.0) + Q) / u - logarithm(u)  # -log1p(-Q)
+            # -log1p(-Q): the first term gives back what rounding took from u.
+            values[j] = values[j] if values[j] > 0.5 else ((u - 1.0) + Q) / u - logarithm(u)
         for i in range(low, high):
             y, w, value = label[i], weight[i] * scale, values[i - low]
             if not in_bag[i] or w < VANISHED_WEIGHT:

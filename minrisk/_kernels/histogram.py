@@ -179,6 +179,7 @@ def gather(columns, order, start, end, out):
 def fill(column, order, start, end, gathered, histogram):
     """Compute histogram[b] += columns of the node's rows whose feature (`column`) is in bin b."""
     n_columns = gathered.shape[1]
+    # Sketches of one and two are spelt out: a loop over so few columns would cost more than its additions.
     if n_columns == 2:
         for i in range(end - start):
             b = column[order[start + i]]

@@ -221,7 +221,7 @@ else:
 
     @intrinsic
     def name_lanes(typing_context, out, offset, words, first, number):
-        """Return where bit i of words[first + j] is set, out[offset + i] |= number + j, for 16 words j."""
+        """Set out[offset + i] |= number + j where bit i of words[first + j] is set, for 16 words j."""
 
         def generate(context, builder, signature, arguments):
             out_array, start, word_array, first_word, base = arguments

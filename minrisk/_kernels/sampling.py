@@ -61,7 +61,7 @@ def size_level(found, factor, n_least, n_most):
     for b in range(found.shape[1]):
         n += found[0, b]
         total += found[1, b]
-    squares, floor, unit = 0.0, 1.0, 1.0
+    squares, floor, unit = 0.0, 1.0, 1.0  # where all gradients are 0, rows are drawn alike
     if total > 0:
         for b in range(found.shape[1]):
             if found[0, b] > 0:
@@ -77,7 +77,7 @@ def size_level(found, factor, n_least, n_most):
             continue
         if found[1, b] + floor * count <= level * count or sure + count >= wanted:
             break
-        sure += count
+        sure += count  # their sizes are above the level, so that without them it falls for the others
         left -= found[1, b]
         level = (left + floor * (n - sure)) / (wanted - sure)
     return floor * unit, level * unit

@@ -110,12 +110,12 @@ def grow_one(given, state, rule, space, ridge, seed):
         gain = BY_SKETCH
     else:
         factor, shared, gain = all_columns(given, state, space), ridge, BY_ALL
-    for i in range(order.shape[0]):
+    for i in range(order.shape[0]):  # the tree before has left them leaf by leaf
         order[i] = given.everyone[i]
     if space.lists[2].shape[0] > 0:
         for i in range(leaf.shape[0]):
             leaf[i] = -1 if parts[0, 1] <= i < parts[1, 0] else 0
-    tree.sizes[0] = 0
+    tree.sizes[0] = 0  # by which the kernel begins anew
     binned = BinnedRows(given.X_binned, given.n_bins, space.lists, leaf)
     how = rule.growth
     search = Search(
@@ -165,7 +165,7 @@ def logistic_round(given, state, rule, space, next_log_scale, seed):
     total, ridge = 0.0, np.empty(D)
     for k in range(D):
         total += state.value[k]
-        ridge[k] = 2.0 * (rule.smoothing * state.value[k])
+        ridge[k] = 2.0 * (rule.smoothing * state.value[k])  # multiplied in the order of the parts, for the same bits
     for trial in range(rule.trials if total > 0.0 else 0):
         grow_one(given, state, rule, space, ridge, seed + trial)
         if sizes[0] > 1:

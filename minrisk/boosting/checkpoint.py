@@ -292,7 +292,7 @@ class Checkpoint:
             with open(beside, "r+b") as file:
                 file.writelines([BEGINNING, digest.digest(), *pieces])
                 file.flush()
-                os.fsync(file.fileno())
+                os.fsync(file.fileno())  # before the name is given away: a machine that fails leaves one whole file
             # Two fits that name the same file would overwrite each other's rounds for ever.
             if self._there() not in (None, self._own):
                 raise OSError("another fit writes it")

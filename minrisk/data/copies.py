@@ -166,7 +166,7 @@ def _told_apart(sums: Keys, least: float) -> tuple[np.ndarray, np.ndarray]:
 def _times(key: Keys) -> IntArray:
     """Count the rows that have the key of each row."""
     order = np.argsort(key)
-    begin = np.flatnonzero(np.diff(key[order], prepend=~key[order[:1]]))
+    begin = np.flatnonzero(np.diff(key[order], prepend=~key[order[:1]]))  # ~: unlike the first, which begins a run
     times, found = np.diff(begin, append=len(key)), np.empty(len(key), dtype=np.int64)
     found[order] = np.repeat(times, times)
     return found

@@ -70,7 +70,7 @@ def merged_copies(
     if key is None:
         return MergedRows(False, None, folds)
     total, _ = merged(key, scaled(weight)[0][rows])
-    if np.all(total > 0.0):
+    if np.all(total > 0.0):  # each is the first of its copies, so there are none here: weights keep their bits
         return MergedRows(True, None, folds)
     found = np.zeros(len(weight))
     found[rows] = total
@@ -152,6 +152,7 @@ def folds_of(
     if together is not None and together.max() + 1 < n:  # a group's fold is that of one of its rows
         weight, of_class = fold_weights(codes, differ_by[0]), class_keys(keys, codes, seed)
         first = drawn_rows(together, of_class, weight)
+        # Many rows would follow those drawn and make folds uneven: then whole groups are placed one after another.
         if weight.sum() - weight[first].sum() > FEW_MORE * weight.sum():
             return spread_folds(grouped_folds(together, codes, n_folds, of_class, weight, first), codes)
     else:
@@ -241,8 +242,8 @@ def _fold_keys(X: Any, rows: IntArray, thresholds: Sequence[FloatArray]) -> Keys
     for j, own in enumerate(thresholds):
         size = np.sort(np.abs(own[own != 0.0]))
         if len(size):
-            unit[j] = np.frexp(size[len(size) // 2])[1]
-        elif len(own) == 0:
+            unit[j] = np.frexp(size[len(size) // 2])[1]  # a feature times a power of two has the same keys
+        elif len(own) == 0:  # no tree can split this feature, so it must not tell rows apart
             odds[j] = 0
     return content_keys(X, rows, d, odds, unit)
 

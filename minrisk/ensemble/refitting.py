@@ -236,6 +236,7 @@ def weighed(
         slope = wanted.sum(axis=1, keepdims=True) * np.exp(log_p) - wanted
         slopes = np.array([*(float((slope * part).sum()) for part in parts), *slope.sum(axis=0)])
         value = 0.5 * float(held @ (x - was) ** 2) - float((wanted * log_p).sum())
+        # Means, since the search ends by slopes below a fixed number, whatever the number of rows.
         return value / n, (slopes + held * (x - was)) / n
 
     bounds = [(0.0, LARGEST_WEIGHT)] * M + [(None, None)] * K

@@ -242,6 +242,7 @@ class Plain(Kind):
         """Return the member of this fold, gone on to so many rounds on all rows."""
         if self.task.driver.stop.over:
             return made
+        # The name says what its rounds go on from, so that those of another beginning are not taken for them.
         member = self._member(fold, None, f" {len(made.trees)} {made.log_scale!r}")
         if member.progress is None:
             member.start_at(made)

@@ -118,6 +118,7 @@ class VectorTrees:
         """Grow the tree, then solve for its vectors; see `LearnerFamily.fit`."""
         rows, problem = round_.rows, round_.problem
         rule = self.rule(len(round_.features), rows.n_trained)
+        # A sketch, or features drawn, may show no split where others do.
         for trial in range(self.n_trials(len(round_.features))):
             seed = round_.seed + trial
             grown = rows.grow(self._target(problem, seed), rule, round_.features, seed)

@@ -167,6 +167,7 @@ class Stages:
                 break
             found = np.empty(len(rows), dtype=np.int64)
             decide_rows(sums, self.unit, scores, *how, leads.rises[stage], leads.enough[stage], found)
+            # Rows that are decided stay until it pays to pack the others, and keep their first decision.
             known = decided[rows]
             decided[rows] = np.where(known < 0, found, known)
             left = np.flatnonzero(decided[rows] < 0)

@@ -221,7 +221,7 @@ class HeldOut:
     def sampled(self, step: int) -> Sample:
         """Return rows whose number among all is a multiple of `step`.
 
-        of the pieces one is sent all of them, the others know their own.
+        Of the pieces one is sent all of them, the others know their own.
         """
         rows, n = self._rows, self._n_here
         numbers = rows.place.numbers_of_all(len(rows.folds))[:n]
@@ -278,7 +278,7 @@ class FoldedRows:
         np.add.at(counts, (folds, stated.label), stated.weight > 0)
         counts = self.exchange.added(counts)
         self._bases = dict[Link, FloatArray]()
-        known = counts.sum(axis=0) - counts > 0
+        known = counts.sum(axis=0) - counts > 0  # whether another fold has rows of the class
         self.judging = stated.weight if known.all() else np.where(known[folds, stated.label], stated.weight, 0.0)
 
     @cached_property
@@ -322,7 +322,7 @@ class FoldedRows:
         left_out = (0, 0) if fold is None else (int(self._sizes[fold]), int(self._sizes[fold + 1]))
         costs = self.trained._replace(weight=self._weight_without(fold))
         rows = self._make(columns, costs, left_out, workers, self.place)
-        rows.share_weights(self.trained.weight)
+        rows.share_weights(self.trained.weight)  # the fold is left out by now: members read one array
         return rows
 
     def _weight_without(self, fold: int | None) -> FloatArray:
@@ -373,7 +373,7 @@ class FoldedRows:
     def dealt(self, scores: np.ndarray, fold: int) -> LeftOut:
         """Take scores (m, D) of the rows of a fold that were computed in one place.
 
-        rows of a fold stand in the order of the pieces.
+        Rows of a fold stand in the order of the pieces.
         """
         first = self.place.number_of(int(self._bounds[fold])) - int(self._sizes[fold])
         return scores[max(0, first) : max(0, first) + int(self._bounds[fold + 1] - self._bounds[fold])]

@@ -173,6 +173,7 @@ class Growth:
         if rows.sparse is not None:
             self._stored, self._member = rows.sparse.stored, rows.leaf
         if len(self._lists[2]) or rows.sparse is not None:
+            # Lists and stored entries are of all rows, which tell by their leaf whether they are in a node.
             rows.leaf[:] = -1
             rows.leaf[in_bag] = 0
         if target.directions is None:
@@ -333,7 +334,7 @@ class Growth:
         if self._tree is None or self._tree.total.shape != (L, C):
             self._tree = GrowthState.empty(L, C)
         tree = self._tree
-        tree.sizes[0] = 0
+        tree.sizes[0] = 0  # by which the kernel begins anew
         self._kept.clear()
         if rule.min_share:
             search = search._replace(min_hessian=rule.least_hessian(self._columns[order].sum(axis=0), search.gain))
@@ -451,7 +452,8 @@ class Growth:
         tree, search = self._begun(search, rule, rows.exchange.added(here[0]), len(order))
         everything = search.n_drawn == len(search.features)
         n_rows = count_of(tree.total[0], search.gain)
-        large = rows.limits.large_leaf if everything else n_rows  # as `_grow_here` does
+        # As `_grow_here` does: whether features are looked at one after another or in ranges may decide near ties.
+        large = rows.limits.large_leaf if everything else n_rows
         leaves = [0]
         while True:
             for leaf in [leaf for leaf in leaves if tree.status[leaf] == PENDING]:
@@ -498,6 +500,7 @@ class Growth:
         found, (start, end, node) = {}, (self._tree.start, self._tree.end, self._tree.node)
         parent = self._kept.pop(leaves[0], None)
         if parent is not None and len(leaves) == 2:
+            # The rows of the smaller one alone are read: sums are of whole numbers, so what is left is exact.
             smaller, larger = sorted(leaves, key=lambda leaf: (end[leaf] - start[leaf], leaf))
             own = self._of_leaf(features, smaller)
             self._over_features(len(features), own.size, lambda a, b: np.subtract(parent[a:b], own[a:b], parent[a:b]))
@@ -633,7 +636,7 @@ class Growth:
                 rows.hessian,
                 rows.top_gradient,
                 rows.top_hessian,
-                rows.sum_bits - (SUM_BITS - FLOAT_BITS),
+                rows.sum_bits - (SUM_BITS - FLOAT_BITS),  # the kernel sums whole numbers as float64
                 self.order,
                 self.start[leaves],
                 self.end[leaves],
@@ -661,6 +664,7 @@ class PairGrowth(Growth):
         in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
         self.order[: len(in_bag)], self._bins, self._lists = in_bag, rows.X_binned, self._no_lists
         order, scale = self.order[: len(in_bag)], math.exp(-log_scale)
+        # Bounds of |u| and rho for any pair, since a node's own is known only when its columns are filled.
         tops = np.array([2.0 * float(rows.top_gradient.max()), 4.0 * rows.top_weight * scale])
         factors = rows.fixed_factor(tops)
         self.units = divide(1.0, np.append(factors, 1.0))
@@ -715,7 +719,7 @@ class PairGrowth(Growth):
         apart = np.abs(gradient[r] - gradient)
         apart[apart <= little] = 0.0
         falls = np.divide(apart**2, room, out=np.zeros_like(room), where=room > 0.0)
-        falls[r] = -1.0
+        falls[r] = -1.0  # even where nothing falls, a pair has two classes
         s = int(np.flatnonzero(falls >= falls.max() * (1.0 - TIE))[0])
         given = rows.gradient, rows.hessian, costs.label, costs.weight, scale
         here = pair_columns(*given, r, s, factors, order, start, end, self._columns)

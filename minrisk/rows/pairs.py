@@ -58,6 +58,7 @@ class PairRows(Rows):
             lambda a, b: pair_sums(self.hessian, self.costs.label, self.response, self.in_bag, factor[0], a, b)
         )
         less, more = self.added(parts)
+        # A response of -1 turns the difference of two scores round, so that a pair is the opposite one.
         return divide(more + less.T, factor)
 
     def start_pairs(self) -> None:
@@ -197,6 +198,7 @@ class CorrectiveRows(PairRows):
 
         top_gradient, top_value = self.largest(self.over_blocks(fill))
         factor = self.fixed_factor(top_value)
+        # Whole numbers whose sums float64 holds: a product of matrices, in any order, is then exact.
         whole = fixed_factor(top_gradient, FLOAT_BITS - self.place.n_rows.bit_length())
 
         def sums(a: int, b: int) -> tuple[IntArray, FloatArray, IntArray]:
@@ -295,6 +297,7 @@ class JointResponses:
         sizes = np.array([len(self._codes), len(kept), member + 1])
         more = np.maximum(sizes - self._signs.shape, 0)
         signs = np.pad(self._signs, [(0, int(size)) for size in more])
+        # Joint responses are numbered anew, as the learner parts some of the old ones: bit 0 is its own answer.
         signs[group, : len(kept), :member] = signs[group, kept >> 1, :member]
         signs[group, : len(kept), member] = 2 * (kept & 1) - 1
         self._signs, self._codes[group], self._n_joint[group] = signs, codes, len(kept)

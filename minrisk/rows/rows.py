@@ -243,7 +243,7 @@ class Rows(SearchedColumns):
 
     def values(self, loss: RowLoss) -> FloatArray:
         """Sum the loss over the bag at the present scores (D,), times e^-log_scale of the last `gradients`."""
-        if EXPONENTIAL in loss.traits:
+        if EXPONENTIAL in loss.traits:  # the Hessian is the loss: `weigh` need not sum it again
             self._whole_hessian = self._hessian_sums() if self.whole else None
             return self._hessian_sums() if self._whole_hessian is None else self._whole_hessian
         if is_separable(loss):
@@ -324,6 +324,7 @@ class Rows(SearchedColumns):
         for values, top in ((self.gradient, self.top_gradient), (self.hessian, self.top_hessian)):
             factor = fixed_factor(top, self.sum_bits - 1)  # a bit for the sum of two sums
             whole, signed = self._column_sums(values, top, 1), self._response_sums(values, factor)
+            # Both are even: each whole number is in one of the two twice, and not in the other.
             sides.append(divide(np.array([whole - signed, whole + signed]) // 2, factor))
         return sides[0], sides[1]
 

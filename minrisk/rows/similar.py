@@ -183,7 +183,7 @@ class SimilarRows(Rows):
         """Return U U' of Eq. (7) over the bag, (D, D): u = gradient / sqrt(Hessian of all rows), up to a factor."""
         scale = self._units[0] * self._inverse_root()
         share = divide(np.ones(self.n_samples), self.costs.weight)
-        if self._alike:
+        if self._alike:  # the largest of each output bounds all: no pass over the rows is needed
             widest = self.exchange.largest(np.array([share.max(initial=0.0)]))[0]
             top = float((self.top_gradient * self._inverse_root()).max()) * float(np.sqrt(widest))
         else:
@@ -250,7 +250,7 @@ class SimilarRows(Rows):
         alive = np.ones(len(order), dtype=np.bool_)
         largest = int(np.clip(BATCH_BYTES // (8 * self.place.n_rows), 1, 64))
         left = self.place.n_rows if most is None else most
-        size, place = min(8, largest), 0
+        size, place = min(8, largest), 0  # few at first, since those tried may remove many of the others
         tried: list[int] = []
         while left > 0:
             batch = place + np.flatnonzero(alive[place:])[: min(size, left)]

@@ -98,7 +98,7 @@ class Bundle:
         Returns whether no more is to be had.
         """
         for number in range(cuts + 1):
-            point = on_grid(self._nearest())
+            point = on_grid(self._nearest())  # vectors of a model lie on it: the plane is of a point that it can have
             penalty = self.nu * float(point.sum())
             promised = self.value - penalty - float((self.offsets - self.edges @ point).max())
             done = promised <= LITTLE_LEFT * tolerance * self.value or self.gap(self.value) <= tolerance
@@ -156,7 +156,7 @@ class Bundle:
                 if ahead >= dual + LITTLE_LEFT * step * gain or step < np.finfo(np.float64).eps * whole:
                     break
                 step *= 0.5
-            if not ahead > dual:
+            if not ahead > dual:  # but for rounding the dual is at its highest
                 return self._at(self.shares)[0]
             self.shares, dual = shares, ahead
         return point

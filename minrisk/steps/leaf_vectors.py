@@ -66,6 +66,7 @@ class VoteStep(StepSolver):
         gradients, hessians = problem.rows.leaf_sums()
         gradient, hessian = np.array([np.abs(gradients).sum()]), np.array([problem.hessian.sum()])
         alpha = minimiser(gradient, hessian + 2.0 * problem.ridge.sum())
+        # Rounding may leave a little of a sum that is 0: a leaf votes +1 only if it is for that by more than a tie.
         return Step(np.where(gradients > TIE * hessians, alpha, -alpha), value_after(gradient, hessian, alpha))
 
 
