@@ -8,6 +8,7 @@ those of the tests, more of them: `tests/helpers/attacks.py` has them by number,
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -74,6 +75,8 @@ def main() -> None:
         rows.append(row_of(kind, found, time.perf_counter() - start))
         save("attack", rows)
     show(rows, ["kind", "cases", "answers", "clear_errors", "crashes", "hangs", "others", "seconds", "first_wrong"])
+    if failed := [row["kind"] for row in rows if row["crashes"] or row["hangs"] or row["others"]]:
+        sys.exit(f"Attacks that did not end in an answer or a clear error: {', '.join(failed)}.")
 
 
 if __name__ == "__main__":

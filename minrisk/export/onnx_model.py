@@ -173,12 +173,19 @@ def add_smooth(graph: Graph, smooth: SmoothScores, numbers: str) -> str:
     """Add the sum of exp(-width |z - z_c|^2) a_c, with |z - z_c|^2 = |z|^2 - 2 <z, z_c> + |z_c|^2."""
     used = np.flatnonzero(smooth.scale != 0.0)
     landmarks = smooth.landmarks[used]
+    with np.errstate(over="ignore"):
+        norms = (landmarks**2).sum(axis=0)
+    if not np.isfinite(norms).all():
+        raise ValueError(
+            "to_onnx writes squares of the landmarks of smooth members, which must be finite, got landmarks beyond "
+            "1e154: keep this model as a file of minrisk."
+        )
     columns = graph.add("Gather", numbers, used, axis=1)
     apart = graph.add("Sub", columns, smooth.center[used])
     z = _without_missing(graph, graph.add("Div", apart, smooth.scale[used]))
     own = _sum(graph, graph.add("Mul", z, z), 1, keepdims=1)
     both = graph.add("MatMul", z, -2.0 * landmarks)
-    squares = graph.add("Add", both, (landmarks**2).sum(axis=0))
+    squares = graph.add("Add", both, norms)
     squares = graph.add("Relu", graph.add("Add", squares, own))  # rounding may leave it below 0
     near = graph.add("Exp", graph.add("Mul", squares, -smooth.width))
     return graph.add("MatMul", near, smooth.vectors)

@@ -1,7 +1,9 @@
 """Exported models decide as ours, at thresholds and beside them too; what a format cannot hold is refused."""
 
+import copy
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -261,6 +263,14 @@ def test_a_pool_in_treelite(pooled):
         to_treelite(linear)
     with pytest.raises(ValueError, match="smooth members.*pool=False"):
         to_treelite(smooth)
+
+
+def test_landmarks_whose_squares_are_infinite_are_refused(pooled):
+    (_, smooth), _ = pooled
+    far, members = copy.copy(smooth), smooth.model_.smooth
+    far.model_ = replace(smooth.model_, smooth=replace(members, landmarks=members.landmarks * 1e200))
+    with pytest.raises(ValueError, match="squares of the landmarks.*finite"):
+        to_onnx(far)
 
 
 def test_inputs_of_float64_are_compared_as_they_are():

@@ -44,7 +44,7 @@ def _forged_files(first: int, last: int, folder: Path) -> Iterator[Outcome]:
 
 
 def _malformed_tables(first: int, last: int, folder: Path) -> Iterator[Outcome]:
-    from tests.io.test_malformed_tables import attack as commands
+    from tests.tables.test_malformed_tables import attack as commands
 
     for found in commands(last - first, folder, seed=first):
         told = f"{found.command} on table {found.case}: {found.mutations}"
