@@ -13,7 +13,7 @@ from minrisk._sums import sum_of_parts, whole_parts
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk.costs.labels import as_labels, listed, match_labels
 from minrisk.costs.units import Numbers, as_is, scaled
-from minrisk.data.frames import NUMBERS, is_missing, of_cells
+from minrisk.data.frames import NUMBERS, check_unmasked, is_missing, of_cells
 
 WEIGHT_BITS = 36  # of a weight over the largest one: later bits differ by the unit that weights were given in
 
@@ -31,6 +31,7 @@ def check_weights(sample_weight: Any) -> Any:
         return check_weights([sample_weight])[0]
     if sample_weight is None:
         return None
+    check_unmasked(sample_weight, "sample_weight")
     try:
         weights = np.asarray(sample_weight)
     except ValueError:  # rows of different lengths

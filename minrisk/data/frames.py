@@ -39,6 +39,19 @@ PARTED = "make two columns of it"
 TAKEN_APART = "make columns of what these hold"
 
 
+def check_unmasked(cells: Any, name: str) -> None:
+    """Refuse arrays of NumPy with masked entries: other libraries look at the numbers behind a mask.
+
+    Raises
+    ------
+    ValueError
+        The message says how to state what is missing.
+    """
+    if isinstance(cells, np.ma.MaskedArray) and np.ma.is_masked(cells):
+        way = f"give {name}.filled(numpy.nan) if they are missing" if name == "X" else "leave these rows out"
+        raise ValueError(f"{name} must have no masked entries, got {int(np.sum(cells.mask))} of them: {way}.")
+
+
 def are_rounded(cells: np.ndarray) -> np.ndarray:
     """Say which whole numbers are no float64."""
     rounded = cells.astype(np.float64)
@@ -352,6 +365,8 @@ def _as_float64(cells: Any) -> FloatArray:
     import narwhals.stable.v2 as nw
 
     arrow = _as_arrow(cells.to_native())
+    if str(getattr(arrow, "type", "")).startswith("decimal"):  # which Arrow rounds twice
+        return np.array([np.nan if cell is None else float(cell) for cell in arrow.to_pylist()], dtype=np.float64)
     if arrow is not None:
         return np.asarray(arrow.cast("float64", safe=False), dtype=np.float64)
     return np.asarray(cells.cast(nw.Float64).to_numpy(), dtype=np.float64)

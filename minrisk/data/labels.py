@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from minrisk._utils.text import short
-from minrisk.data.frames import NUMBERS, is_missing, of_cells, plain
+from minrisk.data.frames import NUMBERS, check_unmasked, is_missing, of_cells, plain
 
 MOST_LETTERS = 1000  # in a label: every prediction holds one for each row
 MOST_BITS = 64  # of a whole number
@@ -148,6 +148,7 @@ def check_labels(y: Any, name: str = "y", any_kind: bool = False) -> Any:
     Traceback (most recent call last):
     ValueError: y must hold numbers or texts, got both: 'a' in row 0 and 3 in row 2; make texts of all.
     """
+    check_unmasked(y, name)
     try:
         plain = getattr(getattr(y, "dtype", None), "numpy_dtype", None)  # pandas' nullable types have one
     except RuntimeError:  # types of Arrow that NumPy does not know

@@ -12,7 +12,7 @@ from sklearn.utils import check_array, check_X_y
 from sklearn.utils.validation import validate_data
 
 from minrisk._utils.text import short
-from minrisk.data.frames import COUNTED, MEASURED, Column, Frame
+from minrisk.data.frames import COUNTED, MEASURED, Column, Frame, check_unmasked
 from minrisk.data.sparse import SparseRows, sound_rows
 
 
@@ -28,6 +28,7 @@ def check_table(X: Any) -> None:
     if isinstance(X, Set | Iterator) or (isinstance(X, Mapping) and not issparse(X)):
         table = "pandas.DataFrame(X)" if isinstance(X, Mapping) else "pandas.DataFrame(list(X))"
         raise ValueError(f"X must be a table or an array, got {type(X).__name__}: make a table of it, {table}.")
+    check_unmasked(X, "X")
     if X is None or isinstance(X, str | bytes | PathLike):
         read = "" if X is None else ": read the file first, for example with pandas.read_csv"
         raise ValueError(f"X must be a table or an array with a row for each sample, got {X!r}{read}.")

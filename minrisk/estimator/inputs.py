@@ -136,7 +136,7 @@ def _chunk_weights(given: Any, n_rows: int, number: int) -> Any:
         return np.full(n_rows, weight)
     if len(weight) != n_rows:  # others of another chunk would make up for it
         raise ValueError(WEIGHT_EACH.format(n_weights=len(weight), n_rows=n_rows, number=number))
-    return weight
+    return np.array(weight)
 
 
 class Inputs:
@@ -357,7 +357,7 @@ class Inputs:
                 dtypes.add(X.dtype)
                 weights.append(_chunk_weights(chunk.sample_weight, len(X), number))
                 readings.add(X, y, *weights[-1:] if weights[-1] is not None else ())
-                kept.append(X)
+                kept.append(np.array(X))  # a copy, as a callable may fill the same array again
                 if n * X.shape[1] > KEPT_VALUES:
                     kept.clear()
                 yield y

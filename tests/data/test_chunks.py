@@ -524,3 +524,18 @@ def test_sources_that_change_are_refused():
 
     cases = int(os.environ.get("MINRISK_ATTACK_CASES", "60"))
     assert [found for found in outcomes(0, cases) if found.kind == "wrong"] == []
+
+
+def test_a_callable_may_fill_the_same_arrays_again():
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(size=(300, 2)), rng.uniform(1, 2, 300)
+    y, some, weights = (X.sum(axis=1) > 0).astype(int), np.empty((100, 2)), np.empty(100)
+
+    def read():
+        for first in (0, 100, 200):
+            some[:], weights[:] = X[first : first + 100], weight[first : first + 100]
+            yield some, y[first : first + 100], weights
+
+    model = MinRiskClassifier(n_estimators=5, pool=False, random_state=0)
+    found = model.fit(Chunks(read)).predict_proba(X)
+    np.testing.assert_array_equal(found, model.fit(X, y, sample_weight=weight).predict_proba(X))

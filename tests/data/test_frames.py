@@ -917,3 +917,25 @@ def test_numbers_beyond_float64_are_no_costs():
             costs.with_reject(costs.uniform([0, 1]), price)
     with pytest.raises(ValueError, match=r"cost\[0, 1\] must be a number"):
         costs.as_cost([[0, 10**400], [1, 0]], [0, 1])
+
+
+def test_decimals_of_arrow_are_the_nearest_floats():
+    texts = [f"{v:.3f}" for v in np.random.default_rng(0).normal(size=300)]
+    cells = pa.array([None, *map(decimal.Decimal, texts)], type=pa.decimal128(9, 3))
+    column = next(iter(Frame.of(pa.table({"a": cells})).columns))
+    np.testing.assert_array_equal(column.numbers()[1:], [float(text) for text in texts])
+
+
+@pytest.mark.parametrize("name", ["X", "y", "sample_weight"])
+def test_masked_entries_are_refused(name):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    parts = {"X": X, "y": (X[:, 0] > 0).astype(int), "sample_weight": np.ones(60)}
+    model = REBELClassifier(n_estimators=2)
+    whole = {**parts, name: np.ma.array(parts[name])}  # nothing is masked
+    assert model.fit(**whole).n_iter_ == 2
+    masked = {**parts, name: np.ma.array(parts[name], mask=np.arange(parts[name].size).reshape(parts[name].shape) < 2)}
+    with pytest.raises(ValueError, match=f"{name} must have no masked entries, got 2"):
+        model.fit(**masked)
+    if name == "X":
+        with pytest.raises(ValueError, match="X must have no masked entries"):
+            model.predict(masked["X"])
