@@ -41,7 +41,8 @@ def write_commands(app: Any) -> None:
     from minrisk.cli.app import app as commands
 
     parts = ["Command line", "============", "", "What ``minrisk COMMAND --help`` prints.", ""]
-    for name, command in commands.commands.items():
+    for name in commands.commands:
+        _, command, _ = commands.resolve_command(click.Context(commands), [name])
         context = click.Context(command, info_name=f"minrisk {name}", terminal_width=100, max_content_width=100)
         title = f"minrisk {name}"
         parts += [f".. _command-{name}:", "", title, "-" * len(title), "", ".. code-block:: text", ""]

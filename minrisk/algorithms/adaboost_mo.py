@@ -45,6 +45,8 @@ MOST_ENUMERATED = 12  # classes of an exhaustive code that is asked for: 2047 bi
 class OutputCode(Rule):
     """The name of a code, its table, or nothing."""
 
+    options = CODES
+
     def accepts(self, value: Any) -> bool:
         """Return whether it is a name, or rows of as many numbers each, all of them -1 or +1."""
         if value is None or isinstance(value, str):
@@ -90,7 +92,8 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
         A table without labels has its rows and columns in the order of `classes_`, which is sorted.
         By default every mistake costs 1, which is the paper's method; costs are an extension.
     code : {"exhaustive", "one-vs-all", "random"} or array-like of shape (K, L), optional
-        The words of the classes; the list below says which.
+        The words of the classes.
+        The list below says which.
         A table has a row for each class in the order of `classes_`, and holds -1 and +1.
         By default "exhaustive" for up to seven classes, and "random" for more.
     decoding : {"loss", "hamming"}, default="loss"

@@ -87,15 +87,17 @@ class MCBoostClassifier(CostScale, RecipeClassifier, BinParameters, StepParamete
         What costs are divided by in the losses "gll" and "gamma-phi", which depend on their size. By default they count
         as stated, as in the paper; the mean cost of a mistake makes the loss independent of their unit.
     loss : {"gll", "gel", "mc", "ls", "lt", "gamma-phi"}, default="gll"
-        The loss L(C, z, S); the list below has the formulas.
+        The loss L(C, z, S).
+        The list below has the formulas.
         "gll" and "gel" are averse to guessing, "mc" knows no costs, "ls" and "lt" are not averse to guessing, and
         "gamma-phi" is made of `gamma` and `phi`.
     gamma : {"identity", "log"} or tuple of three functions, default="identity"
-        The outer function of the loss "gamma-phi": v, log(1 + v), or another increasing function, given as (value,
-        slope, curvature). Each function takes an array and works elementwise.
+        The outer function of the loss "gamma-phi": v or log(1 + v).
+        A tuple is another increasing function: (value, slope, curvature), each of which takes an array and works
+        elementwise.
     phi : {"exponential", "logistic", "squared hinge", "squared"} or tuple of three functions, default="logistic"
-        The inner function of the loss "gamma-phi": e^-v, log(1 + e^-v), max(0, 1 - v)^2, (1 - v)^2, or another one,
-        given as for `gamma`.
+        The inner function of the loss "gamma-phi": e^-v, log(1 + e^-v), max(0, 1 - v)^2 or (1 - v)^2.
+        A tuple is another one, given as for `gamma`.
     decision : {"argmax", "bayes"}, default="argmax"
         "argmax" takes the largest score. "bayes" takes the least expected cost of the probabilities (Eq. 3 and 33).
         "bayes" needs a loss that estimates probabilities: "mc" (the method is then P-MCBoost), "gel" with symmetric

@@ -94,6 +94,12 @@ def _filled(cls: type, defaults: dict[str, Any]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def parameter_texts(cls: type) -> dict[str, str]:
+    """Return what the docstring of a method says of each parameter, but for its type."""
+    entries = _entries(_sections(cls.__doc__ or "").get("Parameters", ""))
+    return {name: inspect.cleandoc(entry.partition("\n")[2]) for name, entry in entries.items()}
+
+
 def _sections(docstring: str) -> dict[str, str]:
     """Return the sections of a docstring by their names, and what stands before them by the empty one."""
     head, *parts = SECTION.split(inspect.cleandoc(docstring))

@@ -51,10 +51,12 @@ if TYPE_CHECKING:
 class SetsOfClasses(Rule):
     """The name of a choice of sets of classes, or the sets."""
 
+    options = ("singles", "pairs")
+
     def accepts(self, value: Any) -> bool:
         """Return whether it is a name, or a list of collections of labels."""
         if isinstance(value, str):
-            return value in ("singles", "pairs")
+            return value in self.options
         if not isinstance(value, list | tuple) or not value:
             return False
         sets = all(isinstance(part, Collection) and not isinstance(part, str | bytes | Mapping) for part in value)

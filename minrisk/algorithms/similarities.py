@@ -83,7 +83,7 @@ class LocalizedSimilaritiesClassifier(CoupledClassifier, StepParameters):
     learning_rate : float, default=1.0
         Factor on every vector a_t. The paper uses 1; smaller values need more rounds.
     response : {"real", "sign"}, default="real"
-        What a learner answers: "real" is f_t as above, "sign" is its sign, for which the paper proves its rate.
+        What a learner answers: "real" is f_t, from -1 to 1, "sign" is its sign, for which the paper proves its rate.
     two_point : bool, default=True
         Whether learners may compare with two points. False compares with one point only, which makes more mistakes.
     scaling : {"none", "standard", "robust"}, default="none"

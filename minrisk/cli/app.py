@@ -5,29 +5,39 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
 import minrisk
 from minrisk._utils.text import short
-from minrisk.cli.compare import compare
-from minrisk.cli.demo import demo
-from minrisk.cli.evaluate import evaluate
-from minrisk.cli.export import export
-from minrisk.cli.fit import fit
-from minrisk.cli.predict import predict
-from minrisk.cli.report import report
-from minrisk.cli.show import show
 from minrisk.cli.streams import drop, flush, one_line, say
-from minrisk.cli.warmup import warmup
 
+COMMANDS = {  # each in the module of its name, which is imported when the command is asked for
+    "fit": "Train on a table and write a model.",
+    "predict": "Decide for every row of a table.",
+    "evaluate": "What the decisions of a model cost.",
+    "report": "A page about a model and its mistakes.",
+    "compare": "Compare methods by what their decisions cost.",
+    "show": "What is in a model file.",
+    "export": "Write a model for ONNX Runtime, for Treelite, or as JSON.",
+    "demo": "Compare methods that know the costs with others on real data.",
+    "warmup": "Compile ahead of the first fit.",
+}
 BAD_INPUT, INTERRUPTED = 2, 130  # 130 is what shells report for Ctrl-C
 TRACEBACK = "MINRISK_TRACEBACK"
 
 
 class OneLineErrors(click.Group):
     """A group of commands whose errors are one line on stderr beginning "minrisk: ", and exit code 2."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the name of a command, the command itself and the rest of the arguments."""
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found and getattr(import_module(f"minrisk.cli.{name}"), str(name)), rest
 
     def main(self, *args: Any, **extra: Any) -> NoReturn:
         """Run, and leave with the exit code."""
@@ -50,14 +60,15 @@ class OneLineErrors(click.Group):
             fail(f"{short(str(error.filename or 'standard output'), 400)}: {error.strerror or error}.")
         except MemoryError:
             fail("there is not enough memory for this.")
-        except ValueError as error:  # what the package raises on bad input, in clear words
-            fail(str(error))
         except Exception as error:
-            if os.environ.get(TRACEBACK):
+            foreseen = isinstance(error, ValueError)  # what the package raises on bad input, in clear words
+            if os.environ.get(TRACEBACK) and not foreseen:
                 raise
             what = f"{type(error).__name__}: {error}"
             if not has_pandas():
                 fail(f"pandas, which tables are read with, does not work here ({what}): install it again.")
+            if foreseen:
+                fail(str(error))
             fail(f"this should not have happened ({what}): please report it, with what is said under {TRACEBACK}=1.")
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -108,5 +119,5 @@ def app(context: click.Context) -> None:
         click.echo(context.get_help())
 
 
-for command in (fit, predict, evaluate, report, compare, show, export, demo, warmup):
-    app.add_command(command)
+for command, what in COMMANDS.items():
+    app.add_command(click.Command(command, short_help=what))

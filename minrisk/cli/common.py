@@ -5,21 +5,33 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
+import pandas as pd
 
+import minrisk
 from minrisk._utils.text import short
 from minrisk.cli.streams import note
 from minrisk.costs.labels import listed
+from minrisk.data.frames import DATE, Frame
+from minrisk.io.atomic import STREAM, check_target, is_through, write_beside
+from minrisk.tables.columns import (
+    as_dates,
+    as_frame,
+    as_known,
+    as_numbers,
+    is_other_kind,
+    matched,
+    no_dates,
+    take_features,
+    texts_in,
+)
+from minrisk.tables.files import SeveralTables, Table, missing_columns
 from minrisk.tables.source import TableError, shown
 from minrisk.tables.svmlight import SvmlightRows, read_svmlight
 from minrisk.tables.text import Dialect
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from minrisk.tables.files import Table
 
 ANSWERED_ROWS = 1 << 16  # of a table that a model sees together: what a call costs beside its rows is nothing to them
 
@@ -31,38 +43,31 @@ def check_stdin(*names: Path | str | None) -> None:
         raise click.ClickException("standard input (-) can be read for one thing only: give the others as files.")
 
 
-def check_writable(path: Path) -> None:
-    """Make sure that a file can be written there, before any work.
+def check_new_file(option: str, path: Path, *sources: Path | str | None) -> None:
+    """Make sure that a file can be written there, and that this harms none of what is read, before any work.
 
     Raises
     ------
     click.ClickException
-        If the folder is missing or cannot be written to, or the path is a folder.
+        If the folder is missing or cannot be written to, the path is a folder, or it leads to one of the sources;
+        devices and streams may be both.
     """
-    from minrisk.io.atomic import check_target
-
-    if str(path) == "-":
+    if str(path) == STREAM:
         return
     try:
         check_target(path)
     except OSError as error:
         raise click.ClickException(f"{path} cannot be written: {error.strerror or error}.") from None
-
-
-def check_not_over(out: Path, *sources: Path | str | None) -> None:
-    """Refuse to write over what is read; devices and streams may be both."""
-    from minrisk.io.atomic import STREAM, is_through
-
-    if str(out) == STREAM or is_through(out) or not out.exists():
+    if is_through(path) or not path.exists():
         return
     for source in sources:
         try:
             read = None if source is None else os.fstat(0) if str(source) == STREAM else os.stat(source)
         except OSError:  # there is none, or a name such as "uniform"
             read = None
-        if read is not None and os.path.samestat(out.stat(), read):
+        if read is not None and os.path.samestat(path.stat(), read):
             what = "the file of standard input" if str(source) == STREAM else source
-            raise click.ClickException(f"--out {out} would overwrite {what}: give another name.")
+            raise click.ClickException(f"{option} {path} would overwrite {what}: give another name.")
 
 
 def load_model(path: Path) -> Any:
@@ -77,18 +82,14 @@ def load_model(path: Path) -> Any:
     if os.path.isdir(source) or not os.path.exists(source):  # `Path` raises for a name that is too long for any file
         what = "is a folder" if os.path.isdir(source) else "does not exist"
         raise click.ClickException(f"the model {path} {what}: give a file made by 'minrisk fit'.")
-    from minrisk import load
-
     try:
-        return load(source).set_params(n_jobs=-1)
+        return minrisk.load(source).set_params(n_jobs=-1)
     except OSError as error:
         raise click.ClickException(f"the model {path} cannot be read: {error.strerror or error}.") from None
 
 
 def by_blocks(answer: Callable[[Any], Any], X: Any) -> Any:
     """Return what a model answers for each row, some rows after others: its own arrays are then no larger than X."""
-    import numpy as np
-
     n_rows = X.shape[0]
     if n_rows <= ANSWERED_ROWS or not (hasattr(X, "iloc") or isinstance(X, np.ndarray)):
         return answer(X)
@@ -98,8 +99,6 @@ def by_blocks(answer: Callable[[Any], Any], X: Any) -> Any:
 
 def tell_table(table: Table) -> None:
     """Say what was detected about how a table is written, and what is odd about its rows; of several, of each."""
-    from minrisk.tables.files import SeveralTables
-
     if isinstance(table, SeveralTables):
         for part in table.tables:
             tell_table(part)
@@ -119,8 +118,6 @@ def take_numeric(frame: pd.DataFrame, numeric: Sequence[str], path: Path) -> Non
     click.ClickException
         If a column holds no number at all.
     """
-    from minrisk.tables.columns import as_numbers
-
     for name in numeric:
         if name not in frame:
             continue
@@ -135,19 +132,19 @@ def take_numeric(frame: pd.DataFrame, numeric: Sequence[str], path: Path) -> Non
 
 def take_dates(frame: pd.DataFrame, others: Collection[str], path: Path) -> None:
     """Make dates of the columns of text that hold nothing else, in place, and say so; others stay what they are."""
-    from minrisk.tables.columns import as_dates
-
     found = []
     for name in list(frame):
         if name not in others and (dates := as_dates(frame[name])) is not None:
             frame[name] = dates
             found.append(name)
-    if found:
-        plural = "" if len(found) == 1 else "s"
-        note(
-            f"column{plural} of {shown(path)} read as dates: {', '.join(map(repr, found[:8]))}"
-            + ("" if len(found) <= 8 else f" and {len(found) - 8} more")
-        )
+    tell_columns(found, path, "read as dates")
+
+
+def tell_columns(names: Sequence[str], path: Path, what: str) -> None:
+    """Say of some columns what became of them; of many, the first few are named."""
+    if names:
+        plural, more = "s" * (len(names) > 1), f" and {len(names) - 8} more" * (len(names) > 8)
+        note(f"column{plural} of {shown(path)} {what}: {', '.join(map(repr, names[:8]))}{more}")
 
 
 # -- models and tables ------------------------------------------------------------------------------------------------
@@ -174,13 +171,6 @@ def text_columns(model: Any, names: list[str]) -> list[str]:
     return [known[c.position] for c in model._categories.columns if c.position < len(known)]
 
 
-def date_columns(model: Any) -> set[int]:
-    """Return positions of the model's columns of dates."""
-    from minrisk.data.frames import DATE
-
-    return {column.position for column in model._categories.day_columns if column.role == DATE}
-
-
 def features_for(
     model: Any, frame: pd.DataFrame, path: Path, numeric: Sequence[str] = (), written: bool = False
 ) -> pd.DataFrame | Any:
@@ -204,10 +194,6 @@ def features_for(
     TableError
         If a column is missing, or one of a text table holds no numbers.
     """
-    from minrisk.data.frames import Frame
-    from minrisk.tables.columns import as_frame, as_known, is_other_kind, take_features
-    from minrisk.tables.files import missing_columns
-
     names = feature_names(model)
     if names is None and frame.shape[1] != model.n_features_in_:
         raise TableError(
@@ -247,12 +233,10 @@ def _take_dates_again(model: Any, frame: pd.DataFrame, path: Path) -> None:
     TableError
         If a cell of them is no date.
     """
-    import pandas as pd
-
-    from minrisk.tables.columns import as_dates, texts_in
-
-    for position in date_columns(model):
-        name = frame.columns[position]
+    for day_column in model._categories.day_columns:
+        if day_column.role != DATE:
+            continue
+        name = frame.columns[day_column.position]
         column = frame[name]
         dates = as_dates(column)
         if dates is not None:
@@ -260,8 +244,7 @@ def _take_dates_again(model: Any, frame: pd.DataFrame, path: Path) -> None:
         elif bool(column.isna().all()):
             frame[name] = pd.Series(pd.NaT, index=frame.index)
         elif texts_in(column).any():
-            cells = map(str, column.dropna())
-            example = next((cell for cell in cells if as_dates(pd.Series([cell], dtype=object)) is None), None)
+            example = next(no_dates(column), None)
             if example is None:
                 raise TableError(
                     f"column {name!r} of {shown(path)} must hold dates all with a zone or none, but "
@@ -278,21 +261,29 @@ def quoted(labels: Sequence[Any]) -> str:
     return listed([short(str(label), 60) for label in labels])
 
 
-def make_folder(out: Path) -> None:
-    """Make a folder, where there is none."""
+def unmatched(labels: Sequence[Any], known: Sequence[Any]) -> list[Any]:
+    """Return the labels that are written like none of those known."""
+    return [label for label, at in zip(labels, matched(labels, known), strict=True) if at < 0]
+
+
+def make_folder(out: Path, files: Sequence[str], *sources: Path | str | None) -> None:
+    """Make the folder of --out, where there is none, in which these files can be written."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = "it is a file" if out.is_file() else error.strerror or str(error)
         raise click.ClickException(f"the folder {out} cannot be made: {reason}.") from None
+    for name in files:
+        check_new_file("--out", out / name, *sources)
 
 
-def save_picture(figure: Any, path: Path, **how: Any) -> None:
-    """Write a figure of matplotlib, and close it."""
+def save_picture(draw: Callable[[], Any], path: Path, **how: Any) -> None:
+    """Write the picture of one of our displays."""
+    import matplotlib as mpl
     import matplotlib.pyplot as plt
 
-    from minrisk.io.atomic import write_beside
-
+    mpl.use("Agg")  # draws into files; needs no screen
+    figure = draw().figure_
     try:
         with write_beside(path) as beside:
             figure.savefig(beside, dpi=150, **how)
@@ -344,6 +335,6 @@ def label_source(target: str | None, data: str | Path | None = None) -> str:
     >>> label_source("grade", Path("cars.csv")), label_source("grade"), label_source(None, Path("cars.svm"))
     ("column 'grade' of cars.csv", "column 'grade'", 'cars.svm')
     """
-    if target is None:
+    if not target:
         return "the file" if data is None else shown(data)
     return f"column {target!r}" if data is None else f"column {target!r} of {shown(data)}"

@@ -4,45 +4,32 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
+import pandas as pd
 
+import minrisk
 from minrisk._utils.method_names import DEFAULT_METHODS, ESTIMATORS, METRIC_NAMES
-from minrisk.cli.common import (
-    check_not_over,
-    check_stdin,
-    check_writable,
-    label_source,
-    make_folder,
-    quoted,
-    save_picture,
-    target_needed,
-)
-from minrisk.cli.options import (
-    NEW_FILE,
-    as_column,
-    categorical_option,
-    costs_option,
-    data_argument,
-    dialect_options,
-    drop_option,
-    json_option,
-    n_jobs_option,
-    seed_option,
-)
-from minrisk.cli.streams import note, print_json
-from minrisk.cli.training import Roles, classes_in, svmlight_data, training_data
+from minrisk.cli import options
+from minrisk.cli.common import label_source, make_folder, quoted, save_picture, target_needed
+from minrisk.cli.costs import read_costs
+from minrisk.cli.printing import describe_comparison, print_comparison
+from minrisk.cli.streams import note, tell
+from minrisk.cli.training import Roles, checked_classes, svmlight_data, training_data
+from minrisk.costs import CostMatrix
+from minrisk.costs.labels import no_classes
+from minrisk.data.frames import CATEGORICAL, Frame
+from minrisk.io.atomic import write_beside
 from minrisk.tables.svmlight import is_svmlight
 from minrisk.tables.text import Dialect
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from minrisk.comparison import Comparison
     from minrisk.comparison.methods import ComparedMethod
-    from minrisk.costs import CostMatrix
 
 RESULT_FILES = ("folds.csv", "table.md", "table.tex")  # in --out, beside the folder of finished folds
 PICTURE_FORMATS = (".png", ".pdf", ".svg")
@@ -59,44 +46,30 @@ def _names(context: click.Context, option: click.Parameter, value: str) -> list[
     return names
 
 
-@click.command(short_help="Compare methods by what their decisions cost.")
-@data_argument
+@options.command()
+@options.data
 @click.option(
     "--target",
     multiple=True,
-    metavar="COLUMN",
-    callback=as_column,
+    type=options.COLUMN,
     help="The column that holds the class; given several times, of each table in order. Files of svmlight's "
     "format need none.",
 )
-@costs_option("Given several times, of each table in order. Default: uniform.", multiple=True)
+@options.costs("Given several times, of each table in order. Default: uniform.", multiple=True)
 @click.option(
     "--methods",
     default=COMPARED_BY_DEFAULT,
-    show_default=True,
     metavar="NAMES",
     callback=_names,
     help=f"What is compared, between commas: {', '.join(ESTIMATORS)}; blind:NAME, one of these trained "
     "without the costs; or a class of another package as sklearn.ensemble.RandomForestClassifier, for "
     "which categories are one-hot encoded. All with their defaults.",
 )
+@click.option("--cv", type=click.IntRange(2), default=5, help="Folds, drawn by class from shuffled rows.")
+@click.option("--repeats", type=click.IntRange(1), default=1, help="How often folds are drawn.")
+@click.option("--metric", type=click.Choice([*METRIC_NAMES]), default="cost", help="What ranks and tests are about.")
 @click.option(
-    "--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds, drawn by class from shuffled rows."
-)
-@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="How often folds are drawn.")
-@click.option(
-    "--metric",
-    type=click.Choice(list(METRIC_NAMES)),
-    default="cost",
-    show_default=True,
-    help="What ranks and tests are about.",
-)
-@click.option(
-    "--alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Level of Nemenyi's test.",
+    "--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.05, help="Level of Nemenyi's test."
 )
 @click.option(
     "--out",
@@ -107,18 +80,17 @@ def _names(context: click.Context, option: click.Parameter, value: str) -> list[
 )
 @click.option(
     "--plot",
-    type=NEW_FILE,
-    metavar="FILE",
+    type=options.NEW_FILE,
     help="Draw mean ranks and the critical difference: .png, .pdf or .svg. Needs matplotlib.",
 )
-@drop_option
-@categorical_option
-@dialect_options
-@seed_option
-@n_jobs_option("Fits side by side, -1 for as many as there are cores; results but for times do not depend on it.")
-@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of each fit, for all methods.")
+@options.drop
+@options.categorical
+@options.dialect
+@options.seed
+@options.n_jobs("Fits side by side, -1 for as many as there are cores; results but for times do not depend on it.")
+@click.option("--threads", type=click.IntRange(1), default=1, help="Of each fit, for all methods.")
 @click.option("--keep-going", is_flag=True, help="Go on where a method fails; it has then no part in ranks and tests.")
-@json_option("tables")
+@options.json("tables")
 def compare(
     data: tuple[Path, ...],
     target: tuple[str, ...],
@@ -145,12 +117,15 @@ def compare(
     twice: as they decide, and with " + costs" by the least expected cost. Tests compare the methods on several tables,
     or on the folds of one. DATA may be - for standard input.
     """
-    check_stdin(*data, *costs)
     if not target and not all(map(is_svmlight, data)):
         raise target_needed()
     targets, stated_costs = _each(target or (None,), data, "--target"), _each(costs or (None,), data, "--costs")
-    _check_output(out, plot, [*data, *costs])
-    from minrisk.cli.costs import read_costs
+    if out is not None:
+        make_folder(out, RESULT_FILES, *data, *costs)
+    if plot is not None and plot.suffix.lower() not in PICTURE_FORMATS:
+        raise click.ClickException(f"--plot must end in {' or '.join(PICTURE_FORMATS)}, got {plot}.")
+    if plot is not None and find_spec("matplotlib") is None:
+        raise click.ClickException("--plot needs matplotlib, which is not installed: pip install 'minrisk[plots]'.")
     from minrisk.comparison.methods import MethodError, compared_methods
 
     try:
@@ -161,15 +136,14 @@ def compare(
     for name, path, column, given in zip(_data_names(data), data, targets, stated_costs, strict=True):
         if is_svmlight(path):  # of several sets, some may have a target and columns
             X, y, *_ = svmlight_data([path], **(about_columns if len(data) == 1 else {}))
-            column = None
+            column = ""
         else:
             X, y, *_ = training_data(path, Roles(column, drop, categorical), stated)
             X = _for_all_methods(X, categorical)
-        sets[name] = (X, y, read_costs(given, classes_in(y, column, path), label_source(column), stated))
+        classes = checked_classes(np.unique(y), len(y), column, path)
+        sets[name] = (X, y, read_costs(given, classes, label_source(column), stated))
 
     from sklearn.model_selection import RepeatedStratifiedKFold
-
-    import minrisk
 
     folds: Any = cv if repeats == 1 else RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
     encoded = _with_encoding(chosen, [X for X, _, _ in sets.values()])
@@ -192,20 +166,13 @@ def compare(
     for failure in found.failures:
         note(f"{failure['method']} failed on {failure['data_set']!r}, fold {failure['fold']}: {failure['error']}")
     _tell_referrals([cost for *_, cost in sets.values()])
-    from minrisk.cli.printing import describe_comparison, print_comparison
-
     facts = describe_comparison(found, [str(path) for path in data], list(costs) or ["uniform"], metric, alpha)
     facts["files"] = [str(path) for path in _write(found, metric, alpha, out, plot)]
-    if as_json:
-        print_json(facts)
-    else:
-        print_comparison(facts)
+    tell(facts, as_json, print_comparison)
 
 
 def _tell_referrals(stated: Sequence[CostMatrix | None]) -> None:
     """Say that decisions that are no class are errors here, where there may be some."""
-    from minrisk.costs.labels import no_classes
-
     pairs = [(cost.decisions or (), cost.classes or ()) for cost in stated if cost is not None]
     names = {str(decisions[j]) for decisions, classes in pairs for j in no_classes(decisions, classes)}
     if names:
@@ -214,8 +181,6 @@ def _tell_referrals(stated: Sequence[CostMatrix | None]) -> None:
 
 def _for_all_methods(X: pd.DataFrame, categorical: Sequence[str]) -> pd.DataFrame:
     """Return numbers and categories only, as minrisk sees the columns, for methods that take nothing else."""
-    from minrisk.data.frames import CATEGORICAL, Frame
-
     X = X.astype(dict.fromkeys(categorical, "category"))
     frame = Frame.of(X)
     assert frame is not None
@@ -227,21 +192,18 @@ def _for_all_methods(X: pd.DataFrame, categorical: Sequence[str]) -> pd.DataFram
 
 def _with_encoding(chosen: Sequence[ComparedMethod], tables: Sequence[pd.DataFrame | Any]) -> dict[str, Any]:
     """Return methods by name; those of other packages with a one-hot encoding, where tables have categories."""
-    from minrisk.comparison.methods import BlindToCosts
-
-    if not any((table.dtypes == "category").any() for table in tables if hasattr(table, "dtypes")):
-        return {method.name: BlindToCosts(method.source) if method.blind else method.source for method in chosen}
     from sklearn.compose import make_column_selector, make_column_transformer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder
 
-    encoding = make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore", sparse_output=False), make_column_selector(dtype_include="category")),
-        remainder="passthrough",
-    )
-    found = {}
+    from minrisk.comparison.methods import BlindToCosts
+
+    words = make_column_selector(dtype_include="category")
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    encoding = make_column_transformer((encoder, words), remainder="passthrough")
+    encoded, found = any(words(table) for table in tables if hasattr(table, "dtypes")), {}
     for method in chosen:
-        own = type(method.source).__module__.startswith("minrisk.")
+        own = not encoded or type(method.source).__module__.startswith("minrisk.")
         source = method.source if own else make_pipeline(encoding, method.source)
         found[method.name] = BlindToCosts(source) if method.blind else source
     return found
@@ -266,28 +228,8 @@ def _data_names(data: Sequence[Path]) -> list[str]:
     return names
 
 
-def _check_output(out: Path | None, plot: Path | None, sources: Sequence[Path | str]) -> None:
-    """Make the folder, and make sure of matplotlib, before any work."""
-    from importlib.util import find_spec
-
-    if out is not None:
-        make_folder(out)
-        for name in RESULT_FILES:
-            check_writable(out / name)
-            check_not_over(out / name, *sources)
-    if plot is not None:
-        if plot.suffix.lower() not in PICTURE_FORMATS:
-            raise click.ClickException(f"--plot must end in {' or '.join(PICTURE_FORMATS)}, got {plot}.")
-        if find_spec("matplotlib") is None:
-            raise click.ClickException("--plot needs matplotlib, which is not installed: pip install 'minrisk[plots]'.")
-        check_writable(plot)
-        check_not_over(plot, *sources)
-
-
 def _write(found: Comparison, metric: str, alpha: float, out: Path | None, plot: Path | None) -> list[Path]:
     """Write what --out and --plot ask for; returns the files."""
-    from minrisk.io.atomic import write_beside
-
     files = []
     if out is not None:
         texts = {
@@ -302,9 +244,6 @@ def _write(found: Comparison, metric: str, alpha: float, out: Path | None, plot:
     if plot is not None and len(found.contests(metric).methods) < 2:
         note("no picture, because there are not two methods to compare")
     elif plot is not None:
-        import matplotlib
-
-        matplotlib.use("Agg")  # draws into files; needs no screen
-        save_picture(found.plot(metric, alpha).figure_, plot, format=plot.suffix[1:].lower())
+        save_picture(lambda: found.plot(metric, alpha), plot, format=plot.suffix[1:].lower())
         files.append(plot)
     return files

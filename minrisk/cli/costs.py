@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 import io
-import math
 import os
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import click
 import numpy as np
+import pandas as pd
 
+from minrisk._typing import Labels
 from minrisk._utils.text import short
-from minrisk.cli.common import quoted
+from minrisk.cli.common import quoted, unmatched
 from minrisk.cli.streams import note
-from minrisk.costs.files import cost_cells
+from minrisk.costs import CostMatrix, as_cost, ordinal, uniform
+from minrisk.costs.files import CostCells, cost_cells
+from minrisk.costs.labels import written_numbers
+from minrisk.costs.reading import stated_cost
 from minrisk.data.marks import separated_by
 from minrisk.tables.columns import matched, written
 from minrisk.tables.source import read_bytes, shown
 from minrisk.tables.text import Dialect, Text, TextError, read_text
-
-if TYPE_CHECKING:
-    from minrisk._typing import Labels
-    from minrisk.costs import CostMatrix
-
-
-class _CostTable(NamedTuple):
-    """A file of costs."""
-
-    name: str  # of the file, for messages
-    classes: list[str]
-    decisions: list[str]
-    values: np.ndarray
 
 
 def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect) -> CostMatrix | None:
@@ -59,84 +50,62 @@ def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect)
     """
     if given is None:
         return None
-    from minrisk.costs import uniform
-    from minrisk.costs.reading import stated_cost
-
-    path = Path(given)
+    path, labels = Path(given), classes.tolist()
     a_file = given == "-" or (os.path.exists(path) and not os.path.isdir(path))
     word, _, power = given.partition(":")
     if given == "uniform":
-        return uniform(classes.tolist())
+        return uniform(labels)
     if word == "ordinal" and not a_file:
-        return _ordinal(given, power, classes, source)
+        return _ordinal(given, power, labels, source)
     if not a_file:
         raise click.ClickException(
             f"--costs must be a CSV file, 'uniform', 'ordinal' or 'ordinal:P', got {short(given, 100)!r}, which is no "
             "file."
         )
-    table = _read(path, stated)
-    labels = classes.tolist()
-    rows, columns = _known(table.classes, labels), _known(table.decisions, labels)
-    for given_labels, what in ((rows, "rows"), (columns, "columns")):
-        twice = next((label for label, count in Counter(given_labels).items() if count > 1), None)
-        if twice is not None:
-            raise click.ClickException(
-                f"the costs in {table.name} have two {what} for {str(twice)!r}: remove one of them."
-            )
-    _check_labels(table, labels, source)
-    _check_values(table)
-    import pandas as pd
-
-    frame = pd.DataFrame(table.values, index=rows, columns=columns)
+    table, name = _read(path, stated), shown(path)
+    _check_labels(table, name, labels, source)
+    _check_values(table, name)
+    frame = pd.DataFrame(table.values, _known(table.classes, labels), _known(table.decisions, labels))
     try:
         return stated_cost(frame, labels)
     except ValueError as error:
-        raise click.ClickException(f"{table.name}: {error}") from None
+        raise click.ClickException(f"{name}: {error}") from None
 
 
-def _ordinal(given: str, power: str, classes: Labels, source: str) -> CostMatrix:
-    """Return costs by which a mistake costs its distance."""
-    from minrisk.costs import CostMatrix, ordinal
-
-    try:
-        numbers = [float(label) for label in classes.tolist()]
-    except ValueError:
-        numbers = [math.nan]
-    if not np.isfinite(numbers).all() or len(set(numbers)) < len(numbers):
+def _ordinal(given: str, power: str, labels: list[Any], source: str) -> CostMatrix:
+    """Return costs by which a mistake costs its distance in the order of numbers: "10.0" stands before "2.0" among
+    texts.
+    """
+    numbers = written_numbers(labels)
+    if numbers is None or len(set(numbers)) < len(numbers):
         raise click.ClickException(
-            f"--costs {given} needs classes that are numbers, but {source} holds {quoted(classes.tolist())}, "
-            "whose order nobody said: give a CSV file of costs."
+            f"--costs {given} needs classes that are numbers, but {source} holds {quoted(labels)}, whose order nobody "
+            "said: give a CSV file of costs."
         )
-    rank = np.argsort(np.argsort(numbers))  # "10.0" stands before "2.0" among texts
     try:
         with np.errstate(over="ignore"):
-            distance = ordinal(len(rank), float(power) if power else 1.0).values[np.ix_(rank, rank)]
-        return CostMatrix(distance, classes.tolist())
+            return as_cost(ordinal(sorted(labels, key=float), float(power) if power else 1.0), labels)
     except ValueError:
         raise click.ClickException(
             f"--costs {given}: the power must be a number above 0 that gives finite costs, as in ordinal:2."
         ) from None
 
 
-def _read(path: Path, stated: Dialect) -> _CostTable:
+def _read(path: Path, stated: Dialect) -> CostCells:
     """Return labels and numbers of a file."""
     try:
         data = read_bytes(path)
     except OSError as error:
         raise click.ClickException(f"{path} cannot be read: {error.strerror or error}.") from None
     (text, content), name = _text(data, path, stated), shown(path)
-
-    def named(truth: str, decision: str) -> str:
-        return _cost(truth, decision, name)
-
     try:
-        found = cost_cells(content, name, text.delimiter, named, stated.decimal, text.first)
+        found = cost_cells(content, name, text.delimiter, partial(_cost, name), stated.decimal, text.first)
     except ValueError as error:
         raise click.ClickException(str(error)) from None
     usual = separated_by(text.delimiter) if found.delimiter != text.delimiter else None
     if ways := [way for way in (*text.found, *found.found) if way != usual]:
         note(f"{name} is read as costs {', '.join(ways)}")
-    return _CostTable(name, found.classes, found.decisions, found.values)
+    return found
 
 
 def _text(data: bytes, path: Path, stated: Dialect) -> tuple[Text, str]:
@@ -155,38 +124,28 @@ def _text(data: bytes, path: Path, stated: Dialect) -> tuple[Text, str]:
         raise click.ClickException(f"{shown(path)} {error}.") from None
 
 
-def _check_labels(table: _CostTable, labels: Sequence[Any], source: str) -> None:
+def _check_labels(table: CostCells, name: str, labels: Sequence[Any], source: str) -> None:
     """Check that each class has a row, and no column is a slip of the pen; a note names the rows of other classes."""
-    lacking = [label for label, at in zip(labels, matched(labels, table.classes), strict=True) if at < 0]
-    others = [row for row, at in zip(table.classes, matched(table.classes, labels), strict=True) if at < 0]
+    lacking, others = unmatched(labels, table.classes), unmatched(table.classes, labels)
     if lacking:
         rows = "row" if len(lacking) == 1 else "rows"
         slip = f" while {quoted(others)} are no classes there: correct these labels, or" if others else ":"
         raise click.ClickException(
-            f"the costs in {table.name} must have a row for every class of {source}, got none for {quoted(lacking)}"
-            f"{slip} add the {rows}."
+            f"the costs in {name} must have a row for every class of {source}, got none for {quoted(lacking)}{slip} "
+            f"add the {rows}."
         )
     if others:
-        note(
-            f"{source} does not hold {quoted(others)}, of which the costs in {table.name} have rows: they hold where "
-            "such a class comes up"
-        )
-    known = [*labels, *others]
-    without = [label for label, at in zip(labels, matched(labels, table.decisions), strict=True) if at < 0]
-    extra = [column for column, at in zip(table.decisions, matched(table.decisions, known), strict=True) if at < 0]
+        rows = f"of which the costs in {name} have rows: they hold where such a class comes up"
+        note(f"{source} does not hold {quoted(others)}, {rows}")
+    without, extra = unmatched(labels, table.decisions), unmatched(table.decisions, [*labels, *others])
     if extra and 0 < len(without) < len(labels):
         raise click.ClickException(
-            f"the costs in {table.name} name {quoted(extra)} as a decision, but have no column for the class "
+            f"the costs in {name} name {quoted(extra)} as a decision, but have no column for the class "
             f"{quoted(without)}: correct the name, or add the column (large costs, if that is never to be decided)."
         )
-    if len(table.decisions) < 2:
-        raise click.ClickException(
-            f"the costs in {table.name} must have two decisions or more, got only {table.decisions[0]!r}: there must "
-            "be something to decide."
-        )
 
 
-def _check_values(table: _CostTable) -> None:
+def _check_values(table: CostCells, name: str) -> None:
     """Check that costs are finite and zero or more, and correct decisions cost nothing; a class without any cost is
     told.
     """
@@ -194,24 +153,24 @@ def _check_values(table: _CostTable) -> None:
     if len(wrong):
         i, j = wrong[0]
         raise click.ClickException(
-            f"{_cost(table.classes[i], table.decisions[j], table.name)} must be a finite number, got "
-            f"{table.values[i, j]}: a decision never to be taken gets a large finite cost."
+            f"{_cost(name, table.classes[i], table.decisions[j])} must be a finite number, got {table.values[i, j]}: a "
+            "decision never to be taken gets a large finite cost."
         )
     for i, own in enumerate(matched(table.classes, table.decisions)):
-        _check_row(table, i, own)
+        _check_row(table, name, i, own)
     free = [label for label, row in zip(table.classes, table.values, strict=True) if not row.any()]
     if free:
-        note(f"the costs in {table.name} are all zero for {quoted(free)}, which then count for nothing")
+        note(f"the costs in {name} are all zero for {quoted(free)}, which then count for nothing")
 
 
-def _check_row(table: _CostTable, i: int, own: int) -> None:
+def _check_row(table: CostCells, name: str, i: int, own: int) -> None:
     """Check that the correct decision, in column `own`, costs 0 and no other less; -1: the class has none."""
     row = table.values[i]
     least, right = int(row.argmin()), 0.0 if own < 0 else float(row[own])
     if row[least] >= right == 0.0:
         return
     at = least if own < 0 or row[least] < right else own
-    cost, got = _cost(table.classes[i], table.decisions[at], table.name), written(row[at])
+    cost, got = _cost(name, table.classes[i], table.decisions[at]), written(row[at])
     size = written(abs(row[at]))
     by = f"{f'add {size} to' if row[at] < 0 else f'subtract {size} from'} all costs of the row"
     if own < 0:
@@ -226,7 +185,7 @@ def _check_row(table: _CostTable, i: int, own: int) -> None:
     raise click.ClickException(f"{cost} {problem}.")
 
 
-def _cost(truth: str, decision: str, name: str) -> str:
+def _cost(name: str, truth: str, decision: str) -> str:
     return f"the cost of deciding {decision!r} where {truth!r} is true, in {name},"
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
 
+from minrisk._typing import Labels
+from minrisk.cli import options
 from minrisk.cli.common import (
     by_blocks,
-    check_stdin,
     feature_names,
     features_for,
     label_source,
@@ -20,25 +21,28 @@ from minrisk.cli.common import (
     svmlight_rows,
     tell_table,
     text_columns,
+    unmatched,
 )
-from minrisk.cli.options import data_argument, json_option, judged_options, model_argument
-from minrisk.cli.streams import note, print_json
+from minrisk.cli.costs import read_costs
+from minrisk.cli.printing import describe_evaluation, print_evaluation
+from minrisk.cli.streams import note, tell
+from minrisk.costs import CostMatrix
+from minrisk.costs.labels import as_labels, plain_array
+from minrisk.costs.reading import is_uniform
+from minrisk.tables.columns import NAMELESS, matched, take_labels, take_weights
+from minrisk.tables.files import Table, missing_columns, open_tables
+from minrisk.tables.source import shown
 from minrisk.tables.svmlight import is_svmlight
-
-if TYPE_CHECKING:
-    from minrisk._typing import Labels
-    from minrisk.costs import CostMatrix
-    from minrisk.tables.files import Table
-    from minrisk.tables.text import Dialect
+from minrisk.tables.text import Dialect
 
 BLIND = ("0/1", "uniform")  # what costs are called by which every mistake costs 1
 
 
-@click.command(short_help="What the decisions of a model cost.")
-@model_argument
-@data_argument
-@judged_options
-@json_option("tables")
+@options.command()
+@options.model
+@options.data
+@options.judged
+@options.json("tables")
 def evaluate(model: Path, data: tuple[Path, ...], as_json: bool, **judged: Any) -> None:
     """Report mean cost, error and the costliest confusions of MODEL on the table DATA.
 
@@ -47,16 +51,10 @@ def evaluate(model: Path, data: tuple[Path, ...], as_json: bool, **judged: Any) 
     """
     given = read_judged(model, data, **judged)
     decided = by_blocks(given.model.predict, given.X)
-
-    from minrisk.cli.printing import describe_evaluation, print_evaluation
-
     facts: dict[str, Any] = {"model": str(model), "data": given.name, "target": given.target, "costs": given.told}
     facts |= {} if judged["weight"] is None else {"weight": judged["weight"]}
     facts |= describe_evaluation(given.y, decided, given.cost, given.weight)
-    if as_json:
-        print_json(facts)
-    else:
-        print_evaluation(facts)
+    tell(facts, as_json, print_evaluation)
 
 
 class RowsToJudge(NamedTuple):
@@ -82,57 +80,45 @@ def read_judged(
     stated: Dialect,
 ) -> RowsToJudge:
     """Return what is to be judged, from the files that a command line names."""
-    check_stdin(model, *data, costs)
     estimator = load_model(model)
-    each: Any = None
+    cost, told = _costs(estimator, costs, model, stated)
     if any(map(is_svmlight, data)):
         rows = svmlight_rows(data, estimator, target=target, weight=weight, numeric=numeric, stated=stated)
-        name, target = str(data[0]), None
-        cost, told = _costs(estimator, costs, model, stated)
-        X, y = rows.X, rows.classes(data[0])
+        found = RowsToJudge(estimator, rows.X, rows.classes(data[0]), cost, None, str(data[0]), None, told)
     else:
-        table, target = _table_with_target(estimator, data, target, weight, stated)
-        name = str(table.path)
-        cost, told = _costs(estimator, costs, model, stated)
+        table = open_tables(data, stated)
+        target = _target(estimator, table, target, weight)
         X, y, each = _features_and_labels(estimator, table, target, weight, numeric)
-    y, cost = _as_classes(y, cost, told in BLIND, label_source(target, name))
-    return RowsToJudge(estimator, X, y, cost, each, name, target, told)
+        found = RowsToJudge(estimator, X, y, cost, each, str(table.path), target, told)
+    y, cost = _as_classes(found.y, cost, told in BLIND, label_source(found.target, found.name))
+    return found._replace(y=y, cost=cost)
 
 
-def _table_with_target(
-    estimator: Any, data: Sequence[Path], target: str | None, weight: str | None, stated: Dialect
-) -> tuple[Table, str]:
-    """Return the table, which has all features of the model, and the column of its labels."""
-    from minrisk.tables.files import missing_columns, open_tables
-
-    table = open_tables(data, stated)
-    names, known = table.names, feature_names(estimator)
+def _target(estimator: Any, table: Table, target: str | None, weight: str | None) -> str:
+    """Return the column of the labels of a table, which has all features of the model."""
+    names, path, known = table.names, table.path, feature_names(estimator)
     why = "named by --target"
     if target is None:
         target = getattr(estimator, "target_name_", None)
         why = "the target of the model (--target names another)"
-    rest = [name for name in names if name != weight]
-    target = _only_other(known, rest, table.path) if target is None else target
-    missing_columns(names, [target], table.path, why)
+    target = _only_other(known, [name for name in names if name != weight], path) if target is None else target
+    missing_columns(names, [target], path, why)
     if weight is not None:
-        missing_columns(names, [weight], table.path, "named by --weight")
+        missing_columns(names, [weight], path, "named by --weight")
         if weight == target or weight in (known or ()):
             what = "the target" if weight == target else "a feature of the model"
             raise click.ClickException(f"--weight {weight} is {what}: name another column.")
     if known is not None:
         if target in known:
             raise click.ClickException(f"--target {target} is a feature of the model, not its target.")
-        missing_columns(names, known, table.path, "which the model was trained on")
-    return table, target
+        missing_columns(names, known, path, "which the model was trained on")
+    return target
 
 
 def _features_and_labels(
     estimator: Any, table: Table, target: str, weight: str | None, numeric: Sequence[str]
 ) -> tuple[Any, Labels, Any]:
     """Return what the model looks at, the true classes, and weights of the rows if there are some."""
-    from minrisk.tables.columns import take_labels, take_weights
-    from minrisk.tables.files import missing_columns
-
     missing_columns(table.names, numeric, table.path, "named by --numeric")
     others = [name for name in table.names if name not in (target, weight)]
     frame = table.frame(labels=target, texts=text_columns(estimator, others), mixed=numeric)
@@ -144,9 +130,6 @@ def _features_and_labels(
 
 def _only_other(known: list[str] | None, names: list[str], data: Path) -> str:
     """Return the one column that is no feature."""
-    from minrisk.tables.columns import NAMELESS
-    from minrisk.tables.source import shown
-
     if known is None:
         raise click.ClickException("the model was trained without column names: say by --target which is the class.")
     features = {*known, *NAMELESS}
@@ -165,13 +148,7 @@ def _only_other(known: list[str] | None, names: list[str], data: Path) -> str:
 
 def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> tuple[CostMatrix, str]:
     """Return costs to judge by, and what they are called; they must know every decision of the model."""
-    from minrisk.cli.costs import read_costs
-    from minrisk.costs.labels import as_labels
-    from minrisk.costs.reading import is_uniform
-    from minrisk.tables.columns import matched
-    from minrisk.tables.source import shown
-
-    cost: CostMatrix | None = read_costs(given, estimator.classes_, f"the model {model}", stated)
+    cost = read_costs(given, estimator.classes_, f"the model {model}", stated)
     if cost is None and estimator.cost_ is None:
         raise click.ClickException("the model was trained with costs per row: give costs to judge by with --costs.")
     if cost is None:
@@ -179,9 +156,7 @@ def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> t
         cost = estimator.cost_ if judged_by is None else judged_by
     assert cost is not None
     assert cost.decisions is not None
-    decisions = as_labels(estimator.decisions_)
-    unknown = [label for label, at in zip(decisions, matched(decisions, cost.decisions), strict=True) if at < 0]
-    if unknown:
+    if unknown := unmatched(as_labels(estimator.decisions_), cost.decisions):
         named = str(given).partition(":")[0] in ("uniform", "ordinal")
         what, way = f"--costs {given} says", "give a file of costs that has the column"
         if not named:
@@ -196,10 +171,6 @@ def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> t
 
 def _as_classes(y: Labels, cost: CostMatrix, blind: bool, where: str) -> tuple[Labels, CostMatrix]:
     """Return labels of the data as the costs write them, (n,), and the costs; 0/1 ones with rows for new classes."""
-    from minrisk.costs import CostMatrix
-    from minrisk.costs.labels import as_labels, plain_array
-    from minrisk.tables.columns import matched
-
     assert cost.classes is not None
     found, codes = np.unique(y, return_inverse=True)
     classes = list(cost.classes)

@@ -7,30 +7,32 @@ from typing import Any
 
 import click
 
-from minrisk.cli.common import check_not_over, check_stdin, check_writable, load_model
-from minrisk.cli.options import NEW_FILE, costs_option, model_argument
+from minrisk.cli import options
+from minrisk.cli.common import check_new_file, load_model
+from minrisk.cli.costs import read_costs
 from minrisk.cli.streams import note
+from minrisk.io.atomic import write_beside
+from minrisk.tables.text import Dialect
 
-SUFFIXES = {"onnx": ".onnx", "treelite": ".treelite", "json": ".json"}
+FORMATS = ("onnx", "treelite", "json")  # which are the suffixes of the files, too
 
 
-@click.command(short_help="Write a model for ONNX Runtime, for Treelite, or as JSON.")
-@model_argument
+@options.command()
+@options.model
 @click.option(
     "--to",
     "target",
     required=True,
-    type=click.Choice(list(SUFFIXES)),
+    type=click.Choice(FORMATS),
     help="onnx: a graph from numbers to the decision. treelite: trees, in the checkpoint format of Treelite. "
     "json: a text that a few lines of any language run.",
 )
 @click.option(
     "--out",
-    type=NEW_FILE,
-    metavar="FILE",
+    type=options.NEW_FILE,
     help="Write here (- is standard output). Default: MODEL with the suffix .onnx, .treelite or .json.",
 )
-@costs_option("The exported model decides by these. Default: those the model was trained on.", "--cost")
+@options.costs("The exported model decides by these. Default: those the model was trained on.", "--cost")
 @click.option(
     "--linear-features",
     is_flag=True,
@@ -41,24 +43,17 @@ def export(model: Path, target: str, out: Path | None, costs: str | None, linear
 
     To onnx and treelite need libraries of their own: pip install 'minrisk[onnx]' or 'minrisk[treelite]'.
     """
-    check_stdin(model, costs)
     if out is None:
         if str(model) == "-":
             raise click.ClickException("a model from standard input has no name: say where to write by --out.")
-        out = model.with_suffix(SUFFIXES[target])
+        out = model.with_suffix(f".{target}")
+        check_new_file("--out", out, model, costs)
     if target == "treelite" and costs is not None:
         raise click.ClickException("Treelite knows no costs: leave out --costs, or export --to onnx or json.")
     if target != "treelite" and linear_features:
         raise click.ClickException(f"{target} holds the linear features: leave out --linear-features.")
-    check_writable(out)
-    check_not_over(out, model, costs)
     estimator = load_model(model)
-    cost = None
-    if costs is not None:
-        from minrisk.cli.costs import read_costs
-        from minrisk.tables.text import Dialect
-
-        cost = read_costs(costs, estimator.classes_, f"the model {model}", Dialect())
+    cost = read_costs(costs, estimator.classes_, f"the model {model}", Dialect())
     try:
         size = _write(estimator, target, out, cost, linear_features)
     except ImportError as error:
@@ -70,7 +65,6 @@ def export(model: Path, target: str, out: Path | None, costs: str | None, linear
 def _write(estimator: Any, target: str, out: Path, cost: Any, linear_features: bool) -> int:
     """Write an exported model as a whole, or nothing; its size."""
     from minrisk.export import to_json, to_onnx, to_treelite
-    from minrisk.io.atomic import write_beside
 
     if target == "onnx":
         data: bytes = to_onnx(estimator, cost).SerializeToString()

@@ -7,60 +7,57 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+import joblib
 from click.core import ParameterSource
 
-from minrisk.cli.common import check_not_over, check_stdin, check_writable, label_source, target_needed
-from minrisk.cli.options import (
-    ESTIMATORS,
-    FOLDER,
-    NEW_FILE,
-    as_options,
-    categorical_option,
-    check_given,
-    column_option,
-    costs_option,
-    data_argument,
-    dialect_options,
-    drop_option,
-    json_option,
-    method_options,
-    n_jobs_option,
-    numeric_option,
-    seed_option,
-)
+import minrisk
+from minrisk.boosting.checkpoint import Checkpoint
+from minrisk.cli import options
+from minrisk.cli.common import label_source, target_needed
+from minrisk.cli.costs import read_costs
+from minrisk.cli.methods import METHODS, as_options, method_options
+from minrisk.cli.printing import describe_fit, print_fit
 from minrisk.cli.signals import finishing, waiting_once
 from minrisk.cli.streams import drop as drop_output
-from minrisk.cli.streams import flush, note, print_json
+from minrisk.cli.streams import flush, note, tell
 from minrisk.cli.training import Roles, check_parquet, on_cluster, rows_given
+from minrisk.io.atomic import is_through
 from minrisk.tables.text import Dialect
 
-
-@click.command(short_help="Train on a table and write a model.")
-@data_argument
-@column_option(
-    "--target", "The column that holds the class; needed but for files of svmlight's format, where it stands first."
+roles_options = options.gathered(
+    "roles",
+    Roles,
+    options.column(
+        "--target", "The column that holds the class; needed but for files of svmlight's format, where it stands first."
+    ),
+    options.drop,
+    options.categorical,
+    options.numeric,
+    options.column("--weight", "This column holds how much each row counts, and is no feature."),
+    options.column(
+        "--groups",
+        "Rows of which this column holds the same belong together, such as all of one patient: some are not "
+        "used to judge what was learnt from others. It is no feature.",
+    ),
 )
+
+
+@options.command()
+@options.data
 @click.option(
     "--out",
     required=True,
-    type=NEW_FILE,
+    type=options.NEW_FILE,
     metavar="MODEL",
     help="Model file to write; - is standard output, the summary then goes to standard error.",
 )
-@costs_option("Default: uniform.")
-@drop_option
-@categorical_option
-@numeric_option
-@column_option("--weight", "This column holds how much each row counts, and is no feature.")
-@column_option(
-    "--groups",
-    "Rows of which this column holds the same belong together, such as all of one patient: some are not "
-    "used to judge what was learnt from others. It is no feature.",
-)
+@options.costs("Default: uniform.")
+@roles_options
 @click.option(
     "--class-weight",
     type=click.Choice(["balanced"]),
@@ -68,7 +65,7 @@ from minrisk.tables.text import Dialect
 )
 @click.option(
     "--bins-in",
-    type=FOLDER,
+    type=options.FOLDER,
     metavar="FOLDER",
     help="Read Parquet files piece by piece, and keep a byte a value in a file there until the fit ends.",
 )
@@ -80,30 +77,23 @@ from minrisk.tables.text import Dialect
 )
 @click.option(
     "--checkpoint",
-    type=NEW_FILE,
-    metavar="FILE",
+    type=options.NEW_FILE,
     help="Keep the rounds in this file while they are made; after a kill or a reboot the same command goes "
     "on from there. It is removed when the fit has ended.",
 )
-@dialect_options
+@options.dialect
 @method_options
-@seed_option
-@n_jobs_option(
+@options.seed
+@options.n_jobs(
     "Threads, -1 for all cores; with --scheduler those of each piece of rows. The model does not depend on it.",
-    show_default="-1, with --scheduler 1",
+    "-1, with --scheduler 1",
 )
-@json_option("a table")
+@options.json("a table")
 def fit(
     data: tuple[Path, ...],
-    target: str | None,
     out: Path,
     costs: str | None,
-    drop: tuple[str, ...],
-    categorical: tuple[str, ...],
-    numeric: tuple[str, ...],
-    weight: str | None,
-    groups: str | None,
-    class_weight: str | None,
+    roles: Roles,
     bins_in: Path | None,
     scheduler: str | None,
     checkpoint: Path | None,
@@ -112,7 +102,7 @@ def fit(
     seed: int,
     n_jobs: int,
     as_json: bool,
-    **options: Any,
+    **parameters: Any,
 ) -> None:
     """Train on the table DATA and write the model to a file.
 
@@ -120,67 +110,41 @@ def fit(
     files with the same columns. Several Parquet files of numbers are read piece by piece and need not fit in memory.
     With --scheduler they are read by the workers of a Dask cluster, which see them under the same paths.
     """
-    check_stdin(*data, costs)
-    check_writable(out)
-    check_not_over(out, *data, costs, checkpoint)
-    if checkpoint is not None:
-        check_writable(checkpoint)
     if str(out) == "-" and sys.stdout.isatty():
         raise click.ClickException("--out - would write a model to the terminal: send it to a file or a command.")
-    given = {name: value for name, value in options.items() if value is not None}
-    check_given(method, given)
-    roles = Roles(target or "", drop, categorical, numeric, weight, groups)
+    given = {name: value for name, value in parameters.items() if value is not None}
+    roles = roles._replace(target=roles.target or "")
     if scheduler is not None:
         _check_elsewhere(roles, stated, bins_in)
-    with _cluster(scheduler, data, target) as client:
-        given_rows = rows_given(data, roles, stated, bins_in, client)
-        from minrisk.cli.costs import read_costs
-
-        cost = read_costs(costs, given_rows.classes, label_source(target), stated)
-
-        from minrisk import algorithms
-        from minrisk.boosting.checkpoint import Checkpoint
-
-        estimator = getattr(algorithms, ESTIMATORS[method])
+    with _cluster(scheduler, data, roles.target) as client:
+        rows = rows_given(data, roles, stated, bins_in, client)
+        cost = read_costs(costs, rows.classes, label_source(roles.target), stated)
         stated_threads = click.get_current_context().get_parameter_source("n_jobs") is not ParameterSource.DEFAULT
         threads = n_jobs if client is None or stated_threads else 1
-        if class_weight is not None:
-            given["class_weight"] = class_weight
-        if categorical:
-            given["categorical_features"] = list(categorical)
-        model = estimator(cost, n_jobs=threads, random_state=seed, verbose=int(sys.stderr.isatty()), **given)
+        if roles.categorical:
+            given["categorical_features"] = list(roles.categorical)
+        model = METHODS[method](cost, n_jobs=threads, random_state=seed, verbose=int(sys.stderr.isatty()), **given)
         start = time.perf_counter()
         try:
             with waiting_once():
                 rounds = None if checkpoint is None else Checkpoint(checkpoint)
-                model.fit(
-                    given_rows.X,
-                    given_rows.y,
-                    sample_weight=given_rows.weight,
-                    groups=given_rows.groups,
-                    checkpoint=rounds,
-                )
+                model.fit(rows.X, rows.y, sample_weight=rows.weight, groups=rows.groups, checkpoint=rounds)
         except ValueError as error:
-            raise click.ClickException(as_options(str(error), options)) from None
+            raise click.ClickException(as_options(str(error), parameters)) from None
         except KeyboardInterrupt:
-            _keep_partial(_named(model, target, given_rows.first_feature), out)
+            _keep_partial(_named(model, roles.target, rows.first_feature), out)
             raise click.Abort from None
         seconds = time.perf_counter() - start
-    _named(model, target, given_rows.first_feature)
+    _named(model, roles.target, rows.first_feature)
     with finishing(f"the model was written ({out})"):
         written = _keep(model, out)
         if rounds is not None:  # as long as the model was nowhere, its rounds were there
             rounds.done()
 
     try:  # the model is kept: nothing that is said of it may make this a failure
-        from minrisk.cli.printing import describe_fit, print_fit
-
-        facts = describe_fit(model, given_rows, seconds, target, costs, out, written)
+        facts = describe_fit(model, rows, seconds, roles.target or None, costs, out, written)
         with redirect_stdout(sys.stderr if str(out) == "-" else sys.stdout):
-            if as_json:
-                print_json(facts)
-            else:
-                print_fit(facts, with_columns=not sys.stderr.isatty())  # else the fit has said it
+            tell(facts, as_json, partial(print_fit, with_columns=not sys.stderr.isatty()))  # else the fit has said them
             flush()
     except BrokenPipeError:
         drop_output()
@@ -199,19 +163,19 @@ def _check_elsewhere(roles: Roles, stated: Dialect, bins_in: Path | None) -> Non
             raise click.ClickException(f"{option} is for fits on this machine: leave it out with --scheduler.")
 
 
-def _cluster(scheduler: str | None, data: Sequence[Path], target: str | None) -> AbstractContextManager[Any]:
+def _cluster(scheduler: str | None, data: Sequence[Path], target: str) -> AbstractContextManager[Any]:
     """Return the client of a cluster; None without a scheduler."""
     if scheduler is None:
         return nullcontext()
     check_parquet(data)
-    if target is None:
+    if not target:
         raise target_needed()
     return on_cluster(scheduler)
 
 
-def _named(model: Any, target: str | None, first_feature: int | None) -> Any:
+def _named(model: Any, target: str, first_feature: int | None) -> Any:
     """Return the model, which knows what its target was called and how features were numbered."""
-    if target is not None:
+    if target:
         model.target_name_ = target
     if first_feature is not None:
         model.first_feature_ = first_feature
@@ -220,53 +184,44 @@ def _named(model: Any, target: str | None, first_feature: int | None) -> Any:
 
 def _keep_partial(model: Any, out: Path) -> None:
     """Write what a fit had learnt when it was stopped, beside the place of the model and never in it."""
-    from minrisk import save
-    from minrisk.io.atomic import is_through
-
     n_rounds = getattr(model, "n_iter_", 0)
     if not n_rounds:
         return
-    partial = out.with_name(f"{out.name}.partial")
+    (target, name), kept = _target(out), None
+    partial = out.with_name(f"{name}.partial")
     with finishing("what was learnt until then was written"):
-        try:
-            if str(out) == "-" or is_through(out):
-                raise OSError("it is no regular file")
-            save(model, partial)
-            kept: Path | None = partial
-        except OSError:
-            name = "model.minrisk" if str(out) == "-" or is_through(out) else out.name
-            kept = _rescue(model, f"{name}.partial", save)
+        if not is_through(target):
+            with suppress(OSError):
+                minrisk.save(model, partial)
+                kept = partial
+        kept = kept or _rescue(model, partial.name, minrisk.save)
     rounds = f"{n_rounds} round" + "s" * (n_rounds > 1)
     where = "could not be written anywhere" if kept is None else f"was written as {kept}"
     note(f"the fit was stopped; what it had learnt until then, {rounds}, {where}")
 
 
+def _target(out: Path) -> tuple[Path, str]:
+    """Return where the model goes, and the name of a file in its place."""
+    target = Path("/dev/stdout") if str(out) == "-" else out
+    return target, "model.minrisk" if is_through(target) else out.name
+
+
 def _keep(model: Any, out: Path) -> int | None:
     """Write the model; where that fails after all, wherever there is room. Its size, if it is known."""
-    from minrisk import save
-    from minrisk.io.atomic import is_through
-
-    target = Path("/dev/stdout") if str(out) == "-" else out
-    name, new = "standard output" if str(out) == "-" else out, "model.minrisk" if is_through(target) else out.name
+    target, name = _target(out)
     try:
-        save(model, target)
+        minrisk.save(model, target)
     except OSError as error:
-        reason = error.strerror or error
-        rescued = _rescue(model, new, save)
+        rescued = _rescue(model, name, minrisk.save)
         if isinstance(error, BrokenPipeError):
             drop_output()
-        if rescued is None:
-            raise click.ClickException(
-                f"{name} could not be written ({reason}), nor could any other folder: the model is lost; make room and "
-                "fit again."
-            ) from None
-        raise click.ClickException(
-            f"{name} could not be written ({reason}): the model was saved as {rescued} instead; move it from there."
-        ) from None
+        fate = ", nor could any other folder: the model is lost; make room and fit again."
+        if rescued is not None:
+            fate = f": the model was saved as {rescued} instead; move it from there."
+        what = "standard output" if str(out) == "-" else out
+        raise click.ClickException(f"{what} could not be written ({error.strerror or error}){fate}") from None
     except (ValueError, TypeError) as error:  # it is none that a model file could hold
-        from joblib import dump
-
-        rescued = _rescue(model, f"{new}.joblib", dump)
+        rescued = _rescue(model, f"{name}.joblib", joblib.dump)
         kept = f"it was kept as {rescued}, which joblib.load reads in Python" if rescued else "and it is lost"
         raise click.ClickException(f"{str(error).rstrip('.')}; {kept}.") from None
     with suppress(OSError):

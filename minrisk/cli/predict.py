@@ -6,60 +6,48 @@ import inspect
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pandas as pd
 
 from minrisk._utils.text import printable
+from minrisk.cli import options
 from minrisk.cli.common import (
     by_blocks,
-    check_not_over,
-    check_stdin,
-    check_writable,
     feature_names,
     features_for,
     load_model,
     svmlight_rows,
+    tell_columns,
     tell_table,
     text_columns,
 )
-from minrisk.cli.options import (
-    NEW_FILE,
-    as_column,
-    costs_option,
-    data_argument,
-    dialect_options,
-    model_argument,
-    numeric_option,
-)
+from minrisk.cli.costs import read_costs
 from minrisk.cli.streams import note, say, written_on
+from minrisk.tables.files import Table, kind_of, missing_columns, open_tables
 from minrisk.tables.svmlight import is_svmlight
 from minrisk.tables.text import Dialect
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from minrisk.tables.files import Table
+from minrisk.tables.writing import csv_parts, safe_texts, write_table
 
 
-@click.command(short_help="Decide for every row of a table.")
-@model_argument
-@data_argument
+@options.command()
+@options.model
+@options.data
 @click.option(
     "--out",
-    type=NEW_FILE,
-    metavar="FILE",
+    type=options.NEW_FILE,
     help="Write here (.csv, .csv.gz or .parquet; - is standard output, in UTF-8); without it CSV goes to "
     "standard output.",
 )
 @click.option(
     "--keep",
     multiple=True,
+    type=options.COLUMN,
     metavar="COLUMN,...",
-    callback=as_column,
     help="Copy these columns of DATA, as they are, to the front of the output; may be given several times.",
 )
-@costs_option("Decide by these, without a new fit. Default: those the model was trained on.")
+@options.costs("Decide by these, without a new fit. Default: those the model was trained on.")
 @click.option("--probabilities", "--proba", is_flag=True, help="Add a column of probabilities for each class.")
 @click.option(
     "--safe-text",
@@ -67,8 +55,8 @@ if TYPE_CHECKING:
     help="Put an apostrophe before texts that spreadsheets would take for formulas (they begin with =, +, -, "
     "@, a tab or an end of line, and are no numbers), and quotation marks around all texts.",
 )
-@numeric_option
-@dialect_options
+@options.numeric
+@options.dialect
 def predict(
     model: Path,
     data: tuple[Path, ...],
@@ -85,14 +73,8 @@ def predict(
     Columns are found by name; those the model does not know are left alone. MODEL or DATA may be - for standard input.
     DATA may be several files with the same columns, or a file of svmlight's format, whose labels are not looked at.
     """
-    from minrisk.tables.files import kind_of, open_tables
-    from minrisk.tables.writing import safe_texts, write_table
-
-    check_stdin(model, *data, costs)
     if out is not None:
         kind_of(out, to_write=True)
-        check_writable(out)
-        check_not_over(out, *data, model, costs)
     estimator = load_model(model)
     kept, front = list[str](), list[Any]()
     if any(map(is_svmlight, data)):
@@ -102,8 +84,6 @@ def predict(
         kept = _kept(keep, table)
         front = [table.cells(kept)] if kept else []
         X = _table_features(estimator, table, kept, numeric)
-
-    import pandas as pd
 
     parts = [pd.DataFrame({"decision": _decisions(estimator, X, costs, model, stated)})]
     if probabilities:
@@ -122,22 +102,13 @@ def predict(
 
 def _table_features(estimator: Any, table: Table, kept: Sequence[str], numeric: Sequence[str]) -> Any:
     """Return the columns of a table that a model knows; a note names those that nobody asked for."""
-    from minrisk.tables.files import missing_columns
-    from minrisk.tables.source import shown
-
     data, names, target = table.path, table.names, getattr(estimator, "target_name_", None)
     known = feature_names(estimator)
     missing_columns(names, numeric, data, "named by --numeric")
     if known is not None:
         missing_columns(names, known, data, "which the model was trained on")
         used = {*known, *kept, target, ""}
-        unused = [name for name in names if name not in used]
-        if unused:
-            plural = "" if len(unused) == 1 else "s"
-            note(
-                f"column{plural} of {shown(data)} not used: {', '.join(map(repr, unused[:8]))}"
-                + ("" if len(unused) <= 8 else f" and {len(unused) - 8} more")
-            )
+        tell_columns([name for name in names if name not in used], data, "not used")
     others = [name for name in names if known is not None or name != target]
     frame = table.frame(texts=text_columns(estimator, others), mixed=numeric)
     tell_table(table)
@@ -146,8 +117,6 @@ def _table_features(estimator: Any, table: Table, kept: Sequence[str], numeric: 
 
 def _kept(given: Sequence[str], table: Table) -> list[str]:
     """Return the columns named by --keep: each value is the name of one, or several with commas between them."""
-    from minrisk.tables.files import missing_columns
-
     known = set(table.names)
     found = [name for value in given for name in ([value] if value in known else map(str.strip, value.split(",")))]
     missing_columns(table.names, found, table.path, "named by --keep")
@@ -165,8 +134,6 @@ def _check_apart(kept: Sequence[str], columns: Sequence[str]) -> None:
 
 def _print_table(frame: pd.DataFrame, quoted: bool) -> None:
     """Print CSV on standard output, in its encoding; as it may be shown where that is a terminal."""
-    from minrisk.tables.writing import csv_parts
-
     told = False
     for text in csv_parts(frame, quoted):
         if sys.stdout.isatty():
@@ -183,8 +150,6 @@ def _print_table(frame: pd.DataFrame, quoted: bool) -> None:
 def _decisions(estimator: Any, X: Any, costs: str | None, model: Path, stated: Dialect) -> Any:
     if costs is None:
         return by_blocks(estimator.predict, X)
-    from minrisk.cli.costs import read_costs
-
     cost = read_costs(costs, estimator.classes_, f"the model {model}", stated)
     if "cost" not in inspect.signature(estimator.predict).parameters or not hasattr(estimator, "predict_proba"):
         raise click.ClickException(

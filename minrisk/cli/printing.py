@@ -21,17 +21,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 from rich.text import Text
 
+from minrisk._typing import FloatArray, Labels
 from minrisk._utils.method_names import METRIC_NAMES
 from minrisk._utils.text import printable
 from minrisk.cli.common import column_names
 from minrisk.cli.streams import written_on
+from minrisk.cli.training import GivenRows
+from minrisk.costs import CostMatrix
+from minrisk.costs.labels import match_labels, no_classes
+from minrisk.demo import MISREAD, TOO_HIGH, Study, conclusion
 
 if TYPE_CHECKING:
-    from minrisk._typing import FloatArray, Labels
-    from minrisk.cli.training import GivenRows
     from minrisk.comparison import Comparison
-    from minrisk.costs import CostMatrix
-    from minrisk.demo import Study
 
 CONFUSIONS, FEATURES, COLUMNS, MATRIX = 10, 10, 40, 12  # lines shown to people, and the largest matrix
 MOST_PAIRS = 15  # lines of pairs of methods
@@ -51,10 +52,15 @@ def new_console() -> Console:
     return _Console(highlight=False)
 
 
-def print_section(console: Console, title: str, table: Table) -> None:
-    """Print a blank line, a title and a table, as wide as it must be: no label or number of it is cut."""
+def print_title(console: Console, title: str) -> None:
+    """Print a blank line and a title."""
     console.print()
-    console.print(Text(title, style="bold"))
+    console.print(as_text(title, "bold"))
+
+
+def print_section(console: Console, title: str, table: Table) -> None:
+    """Print a title and a table, as wide as it must be: no label or number of it is cut."""
+    print_title(console, title)
     width = console.width
     try:
         console.width = max(width, _fitted(table, width))
@@ -85,9 +91,8 @@ def _width(column: Column) -> int:
 
 
 def print_facts(console: Console, title: str, lines: Sequence[tuple[str, str]]) -> None:
-    """Print a blank line, a title, and names with values beside them, or below them where there is no room."""
-    console.print()
-    console.print(Text(title, style="bold"))
+    """Print a title, and names with values beside them, or below them where there is no room."""
+    print_title(console, title)
     name_width = max(cell_len(name) for name, _ in lines) + 4
     if console.width < name_width + ROOM:
         for name, value in lines:
@@ -102,14 +107,19 @@ def print_facts(console: Console, title: str, lines: Sequence[tuple[str, str]]) 
     console.print(table)
 
 
-def new_table(*names: Any, left: int = 1) -> Table:
-    """Return a table whose first columns hold labels, and others numbers or, without a name, bars."""
-    table = Table(box=box.SIMPLE_HEAD, header_style="cyan", show_edge=False, padding=(0, 1, 0, 1))
-    for j, name in enumerate(names):
-        is_label = j < left or name == ""
-        justify: Any = "left" if is_label else "right"
-        table.add_column(as_text(name), justify=justify, no_wrap=not is_label, overflow="fold")
-    return table
+class Lines(Table):
+    """A table whose first columns hold labels, and others numbers or, without a name, bars."""
+
+    def __init__(self, *names: Any, left: int = 1) -> None:
+        super().__init__(box=box.SIMPLE_HEAD, header_style="cyan", show_edge=False, padding=(0, 1, 0, 1))
+        for j, name in enumerate(names):
+            is_label = j < left or name == ""
+            justify: Any = "left" if is_label else "right"
+            self.add_column(as_text(name), justify=justify, no_wrap=not is_label, overflow="fold")
+
+    def add(self, *cells: Any, style: str = "") -> None:
+        """Add a line, whose cells are shown as they are: labels may hold brackets, rich's markup."""
+        self.add_row(*(cell if isinstance(cell, Text) else as_text(cell) for cell in cells), style=style)
 
 
 def as_text(label: Any, style: str = "") -> Text:
@@ -120,6 +130,10 @@ def as_text(label: Any, style: str = "") -> Text:
 def number(value: float) -> str:
     """Return a number in four digits; large ones whole, with an exponent only where nobody would read the digits."""
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    return f"{100 * share:.{digits}f} %"
 
 
 def bar(share: float, largest: float) -> Text:
@@ -209,47 +223,38 @@ def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix, weight: An
     "error" is the share of all rows that were decided for another class than the true one. Where the costs have
     decisions that are no classes, "referred" holds the share of each: right, wrong and referred rows are all rows.
     """
-    from minrisk.costs.labels import match_labels, no_classes
-    from minrisk.metrics import best_constant_cost, expected_cost, regret
+    from minrisk.metrics import as_samples, best_constant_cost, expected_cost, regret
 
-    assert cost.classes is not None
-    assert cost.decisions is not None
-    counts = np.zeros(cost.shape, dtype=np.int64 if weight is None else np.float64)
-    truth = np.array(match_labels(y.tolist(), cost.classes))
-    cells = list(decided) if decided.dtype.kind == "M" else decided.tolist()  # which makes numbers of some dates
-    column = np.array(match_labels(cells, cost.decisions))
-    np.add.at(counts, (truth, column), 1 if weight is None else weight)
-    totals = counts * cost.values
-    constant = int((counts.sum(axis=1) @ cost.values).argmin())
-    weighed = {"sample_weight": weight}
+    samples, weighed = as_samples(y, decided, cost, None, weight), {"sample_weight": weight}
+    values, classes, decisions, column = samples.values, samples.classes, samples.decisions, samples.decided
+    counts = np.zeros(values.shape, dtype=np.int64 if weight is None else np.float64)
+    np.add.at(counts, (samples.truth, column), 1 if weight is None else weight)
+    totals = counts * values
+    constant = int((counts.sum(axis=1) @ values).argmin())
     risk, best = expected_cost(y, decided, cost, **weighed), best_constant_cost(y, cost, **weighed)
     total = float(totals.sum())
-    right = np.array(match_labels(cost.classes, cost.decisions))[truth] == column
-    referrals = no_classes(cost.decisions, cost.classes)
+    right = np.array(match_labels(classes, decisions))[samples.truth] == column
+    referrals = no_classes(decisions, classes)
     settled = right | np.isin(column, referrals)
-    referred = [
-        {
-            "decision": cost.decisions[j],
-            "count": counts[:, j].sum().item(),
-            "share": float(np.average(column == j, weights=weight)),
-        }
-        for j in referrals
-    ]
+    referred = []
+    for j in referrals:
+        share = float(np.average(column == j, weights=weight))
+        referred.append({"decision": decisions[j], "count": counts[:, j].sum().item(), "share": share})
     order = sorted(np.argwhere(totals > 0).tolist(), key=lambda cell: (-totals[tuple(cell)], cell))
     return {
         "rows": len(y),
         "risk": risk,
         "error": float(1 - np.average(settled, weights=weight)),
         **({"referred": referred} if referred else {}),
-        "best_constant": {"decision": cost.decisions[constant], "cost": best},
+        "best_constant": {"decision": decisions[constant], "cost": best},
         "regret": regret(y, decided, cost, **weighed),
         "total_cost": total,
         "confusions": [
             {
-                "true": cost.classes[i],
-                "decided": cost.decisions[j],
+                "true": classes[i],
+                "decided": decisions[j],
                 "count": counts[i, j].item(),
-                "cost_each": float(cost.values[i, j]),
+                "cost_each": float(values[i, j]),
                 "cost": float(totals[i, j]),
                 "share": float(totals[i, j] / total),
             }
@@ -325,13 +330,13 @@ def _print_columns(console: Console, columns: list[dict[str, Any]]) -> None:
     """Print what became of each column of a table."""
     from minrisk.data.column_report import ColumnFacts
 
-    table = new_table("column", "kind", "values", "missing", left=2)
+    table = Lines("column", "kind", "values", "missing", left=2)
     table.add_column("became", overflow="fold")
     for column in (ColumnFacts(**line) for line in columns[:COLUMNS]):
         remark = Text(f"; {column.remark}", style="yellow") if column.remark else Text()
-        table.add_row(as_text(column.name), column.kind, *column.counts, Text(column.became) + remark)
+        table.add(column.name, column.kind, *column.counts, Text(column.became) + remark)
     if len(columns) > COLUMNS:
-        table.add_row(Text(f"{len(columns) - COLUMNS} more; --json shows them", style="dim"), "", "", "", "")
+        table.add(Text(f"{len(columns) - COLUMNS} more; --json shows them", style="dim"))
     print_section(console, "Columns", table)
 
 
@@ -353,46 +358,32 @@ def print_evaluation(facts: dict[str, Any]) -> None:
     if not confusions:
         console.print("\nNo decision cost anything.")
         return
-    table = new_table("true", "decided", "count", "cost each", "cost", "share", "", left=2)
+    table = Lines("true", "decided", "count", "cost each", "cost", "share", "", left=2)
     for row in confusions[:CONFUSIONS]:
-        table.add_row(
-            as_text(row["true"]),
-            as_text(row["decided"]),
-            f"{row['count']:.10g}",
-            number(row["cost_each"]),
-            number(row["cost"]),
-            f"{100 * row['share']:.1f} %",
-            bar(row["share"], confusions[0]["share"]),
-        )
-    rest = confusions[CONFUSIONS:]
-    if rest:
-        cost, share = sum(row["cost"] for row in rest), sum(row["share"] for row in rest)
-        table.add_row(
-            Text(f"{len(rest)} more", style="dim"),
-            "",
-            f"{sum(row['count'] for row in rest):.10g}",
-            "",
-            number(cost),
-            f"{100 * share:.1f} %",
-            "",
-        )
+        share = percent(row["share"]), bar(row["share"], confusions[0]["share"])
+        costs = number(row["cost_each"]), number(row["cost"])
+        table.add(row["true"], row["decided"], f"{row['count']:.10g}", *costs, *share)
+    if rest := confusions[CONFUSIONS:]:
+        count, cost, share = (sum(row[name] for row in rest) for name in ("count", "cost", "share"))
+        more = Text(f"{len(rest)} more", style="dim")
+        table.add(more, "", f"{count:.10g}", "", number(cost), percent(share))
     print_section(console, "Costliest confusions", table)
 
 
 def _error_lines(error: float, referred: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """Return the share of wrong decisions; of all rows also the others, where decisions may be no class."""
     if not referred:
-        return [("error", f"{100 * error:.2f} %")]
+        return [("error", percent(error, 2))]
     share = sum(row["share"] for row in referred)
     if len(referred) == 1:
         what = f"decided {str(referred[0]['decision'])!r}, which is no class"
     else:
-        each = [f"{str(row['decision'])!r} {100 * row['share']:.2f} %" for row in referred]
+        each = [f"{str(row['decision'])!r} {percent(row['share'], 2)}" for row in referred]
         what = f"decided {listed(each)}, which are no classes"
     return [
-        ("error", f"{100 * error:.2f} % of all rows: decided for another class than the true one"),
-        ("referred", f"{100 * share:.2f} % of all rows: {what}"),
-        ("right", f"{100 * max(0.0, 1 - error - share):.2f} % of all rows: decided for the true class"),
+        ("error", f"{percent(error, 2)} of all rows: decided for another class than the true one"),
+        ("referred", f"{percent(share, 2)} of all rows: {what}"),
+        ("right", f"{percent(max(0.0, 1 - error - share), 2)} of all rows: decided for the true class"),
     ]
 
 
@@ -434,10 +425,10 @@ def print_model(facts: dict[str, Any]) -> None:
         _print_selection(console, facts)
     _print_costs(console, facts)
     if facts["importance"]:
-        table = new_table("feature", "share", "")
+        table = Lines("feature", "share", "")
         top = facts["importance"][0]["share"]
         for row in facts["importance"][:FEATURES]:
-            table.add_row(as_text(row["feature"]), f"{100 * row['share']:.1f} %", bar(row["share"], top))
+            table.add(row["feature"], percent(row["share"]), bar(row["share"], top))
         print_section(console, "Most important features", table)
 
 
@@ -467,7 +458,7 @@ def _print_selection(console: Console, facts: dict[str, Any]) -> None:
     tried = facts["selection"]
     several = len({row["surrogate"] for row in tried}) > 1
     names = ["candidate", "share", "rounds", "temperature", "mean cost"]
-    table = new_table("surrogate", *names, left=2) if several else new_table(*names)
+    table = Lines("surrogate", *names, left=2) if several else Lines(*names)
     kept = [row for row in tried if row["surrogate"] == facts["surrogate"] and row["share"] > 0]
     whole = {
         "surrogate": facts["surrogate"],
@@ -482,12 +473,12 @@ def _print_selection(console: Console, facts: dict[str, Any]) -> None:
         cells = [
             *([row["surrogate"]] if several else []),
             row["variant"],
-            f"{100 * row['share']:.1f} %" if used else "–",
-            str(row["n_rounds"]),
+            percent(row["share"]) if used else "–",
+            row["n_rounds"],
             number(row["temperature"]),
             "–" if row["risk"] is None else number(row["risk"]),
         ]
-        table.add_row(*map(as_text, cells), style="bold" if row is whole else "" if used else "dim")
+        table.add(*cells, style="bold" if row is whole else "" if used else "dim")
     print_section(console, "Candidates, judged by the rows left out", table)
     if len(kept) < len(tried):
         told = "A candidate without a share is not in the model, and may have been judged by one fold only."
@@ -501,17 +492,14 @@ def _print_costs(console: Console, facts: dict[str, Any]) -> None:
     elif len(costs) > MATRIX or len(decisions) > MATRIX:
         console.print(f"\nCosts: {len(costs)} true classes x {len(decisions)} decisions; --json shows them.")
     else:
-        table = new_table("", *decisions)
+        table = Lines("", *decisions)
         for label, row in zip(facts["classes"], costs, strict=True):
-            cells = (Text("·", style="dim") if cost == 0 else f"{cost:g}" for cost in row)
-            table.add_row(as_text(label, "cyan"), *cells)
+            table.add(as_text(label, "cyan"), *(Text("·", style="dim") if cost == 0 else f"{cost:g}" for cost in row))
         print_section(console, "Costs (row: the truth, column: the decision)", table)
 
 
 def print_demo(study: Study, story: str, files: Mapping[Path, str]) -> None:
     """Print the table of methods, what it says, and where the files are: each with the method that it is of."""
-    from minrisk.demo import MISREAD, TOO_HIGH, conclusion
-
     console, handed = new_console(), story == "clerk"
     told = {
         "clerk": f"a misread digit costs {MISREAD:g}, handing the digit to a clerk costs 1.",
@@ -520,15 +508,16 @@ def print_demo(study: Study, story: str, files: Mapping[Path, str]) -> None:
     }
     console.print(f"\nA machine reads the digits of amounts on cheques: {told[story]}")
     best = min(study.results, key=lambda result: float(result.cost.mean()))
-    names = ("misread", *(("to clerk",) if handed else ()), "mean cost", "seconds")
-    table = new_table("method", *names)
+    table = Lines("method", "misread", *(["to clerk"] if handed else []), "mean cost", "seconds")
     for result in study.results:
         shares = (result.error, result.referred) if handed else (result.error,)
-        cells = [f"{100 * share.mean():.1f} %" for share in shares]
-        cells += [f"{result.cost.mean():.3f}", f"{result.seconds.mean():.1f}"]
-        table.add_row(result.method, *cells, style="bold green" if result is best else "")
-    splits = len(best.cost)
-    title = f"{study.n_train} digits to train on, {len(study.y_test)} to test on; means of {splits} splits"
+        cells = (
+            *(percent(share.mean()) for share in shares),
+            f"{result.cost.mean():.3f}",
+            f"{result.seconds.mean():.1f}",
+        )
+        table.add(result.method, *cells, style="bold green" if result is best else "")
+    title = f"{study.n_train} digits to train on, {len(study.y_test)} to test on; means of {len(best.cost)} splits"
     print_section(console, title, table)
     console.print("\n" + conclusion(study.results))
     if handed:
@@ -604,25 +593,17 @@ def print_comparison(facts: dict[str, Any]) -> None:
     from minrisk.comparison.result import ABSENT, shown_metrics
 
     console, metric = new_console(), METRIC_NAMES[facts["metric"]]
-    folds = facts["folds"]
-    print_facts(
-        console,
-        "Compared",
-        [
-            ("data", listed(facts["data"])),
-            ("costs", listed(facts["costs"])),
-            ("folds", listed([f"{count} of {name}" for name, count in folds.items()])),
-            *([("files", listed(facts["files"]))] if facts["files"] else []),
-        ],
-    )
+    told = {name: facts[name] for name in ("data", "costs", "folds", "files") if facts[name]}
+    told["folds"] = [f"{count} of {name}" for name, count in facts["folds"].items()]
+    print_facts(console, "Compared", [(name, listed(values)) for name, values in told.items()])
     several = len(facts["data_sets"]) > 1
     shown = shown_metrics(facts["methods"], several)
-    table = new_table("method", *(METRIC_NAMES[name] for name in shown), "mean rank")
+    table = Lines("method", *(METRIC_NAMES[name] for name in shown), "mean rank")
     ranked = sorted(facts["methods"], key=lambda line: (line["mean_rank"] is None, line["mean_rank"] or 0.0))
     for line in ranked:
         cells = [ABSENT if line[name] is None else number(line[name]) for name in shown]
         rank = ABSENT if line["mean_rank"] is None else f"{line['mean_rank']:.2f}"
-        table.add_row(as_text(line["method"]), *map(as_text, cells), as_text(rank))
+        table.add(line["method"], *cells, rank)
     over = f", means over {len(facts['data_sets'])} data sets" if several else ""
     print_section(console, f"Methods{over}, ranked by {metric}", table)
     console.print()
@@ -632,36 +613,23 @@ def print_comparison(facts: dict[str, Any]) -> None:
 
 def _print_tests(console: Any, facts: dict[str, Any], metric: str) -> None:
     """Print Friedman's test, and a table of pairs."""
-    friedman = facts["friedman"]
-    lines = []
+    friedman, lines = facts["friedman"], []
     if friedman is not None:
         by_f = "" if friedman["f_statistic"] is None else f"; F {friedman['f_statistic']:.3g}"
-        lines.append(
-            (
-                "Friedman",
-                f"chi-square {friedman['chi_square']:.3g}, p {_p(friedman['p_value'])}{by_f}, "
-                f"p {_p(friedman['f_p_value'])} (Iman and Davenport)",
-            )
-        )
-    if facts["critical_difference"] is not None:
-        lines.append(
-            (
-                "Nemenyi",
-                f"critical difference of mean ranks {facts['critical_difference']:.2f} at level {facts['alpha']:g}",
-            )
-        )
+        chi = f"chi-square {friedman['chi_square']:.3g}, p {_p(friedman['p_value'])}"
+        lines.append(("Friedman", f"{chi}{by_f}, p {_p(friedman['f_p_value'])} (Iman and Davenport)"))
+    if (difference := facts["critical_difference"]) is not None:
+        lines.append(("Nemenyi", f"critical difference of mean ranks {difference:.2f} at level {facts['alpha']:g}"))
     if lines:
         print_facts(console, f"Do methods differ in {metric}?", lines)
     pairs = facts["pairs"]
     if not pairs:
         return
-    table = new_table("pair", "better : same : worse", "Wilcoxon p", "by Holm", "Nemenyi p")
+    table = Lines("pair", "better : same : worse", "Wilcoxon p", "by Holm", "Nemenyi p")
     for test in pairs[:MOST_PAIRS]:
-        table.add_row(
-            as_text(f"{test['first']} / {test['second']}"),
-            as_text(f"{test['won']} : {test['tied']} : {test['lost']}"),
-            *(as_text(_p(test[name])) for name in ("p_value", "holm_p_value", "nemenyi_p_value")),
-        )
+        p_values = (_p(test[name]) for name in ("p_value", "holm_p_value", "nemenyi_p_value"))
+        won = f"{test['won']} : {test['tied']} : {test['lost']}"
+        table.add(f"{test['first']} / {test['second']}", won, *p_values)
     more = f", the first {MOST_PAIRS} of {len(pairs)}" if len(pairs) > MOST_PAIRS else ""
     print_section(console, f"Pairs{more}", table)
 

@@ -8,36 +8,28 @@ from typing import Any
 
 import click
 
-from minrisk.cli.common import check_not_over, check_writable, column_names
+from minrisk.cli import options
+from minrisk.cli.common import column_names
 from minrisk.cli.evaluate import read_judged
-from minrisk.cli.options import NEW_FILE, data_argument, judged_options, model_argument
 from minrisk.cli.streams import note
 from minrisk.io.atomic import STREAM
 
 
-@click.command(short_help="A page about a model and its mistakes.")
-@model_argument
-@data_argument
-@click.option(
-    "--out", type=NEW_FILE, metavar="FILE", required=True, help="The page, a file of HTML; - is standard output."
-)
+@options.command()
+@options.model
+@options.data
+@click.option("--out", type=options.NEW_FILE, required=True, help="The page, a file of HTML; - is standard output.")
 @click.option("--title", metavar="TEXT", help="Heading of the page. Default: the name of the algorithm.")
 @click.option(
-    "--rows",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    help="How many of the rows whose decisions cost most are told.",
+    "--rows", type=click.IntRange(min=0), default=20, help="How many of the rows whose decisions cost most are told."
 )
-@judged_options
+@options.judged
 def report(model: Path, data: tuple[Path, ...], out: Path, title: str | None, rows: int, **judged: Any) -> None:
     """Write a page about MODEL and what its decisions about the table DATA cost: one HTML file that needs no network.
 
     MODEL or DATA may be - for standard input. DATA may be several files with the same columns, or a file of svmlight's
     format.
     """
-    check_writable(out)
-    check_not_over(out, *data, model, judged["costs"])
     try:
         import matplotlib  # noqa: F401
     except ImportError:

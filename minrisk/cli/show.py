@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pandas as pd
 
+from minrisk.cli import options
 from minrisk.cli.common import column_names, load_model
-from minrisk.cli.options import json_option, model_argument
-from minrisk.cli.streams import print_json
-
-if TYPE_CHECKING:
-    import pandas as pd
+from minrisk.cli.printing import as_text, describe_model, new_console, print_model
+from minrisk.cli.streams import print_json, tell
 
 EVERY = "all"
 FAVOURED = 3  # decisions that are named of a leaf
@@ -43,8 +42,8 @@ class TreeNumbers(click.ParamType):  # type: ignore[type-arg]  # of newer versio
         return range(first, last + 1)
 
 
-@click.command(short_help="What is in a model file.")
-@model_argument
+@options.command()
+@options.model
 @click.option(
     "--trees",
     type=TreeNumbers(),
@@ -53,20 +52,14 @@ class TreeNumbers(click.ParamType):  # type: ignore[type-arg]  # of newer versio
     metavar="[N or N-M]",
     help="Show trees, by their numbers from 0; without a number all of them.",
 )
-@json_option("tables")
+@options.json("tables")
 def show(model: Path, trees: range | str | None, as_json: bool) -> None:
     """Show how MODEL (- for standard input) was trained, its costs, its course and its most important features."""
     estimator = load_model(model)
-    from minrisk.cli.printing import describe_model, print_model
-
     if trees is not None:
         print_trees(estimator, model, trees, as_json)
         return
-    facts = describe_model(estimator, model)
-    if as_json:
-        print_json(facts)
-    else:
-        print_model(facts)
+    tell(describe_model(estimator, model), as_json, print_model)
 
 
 def print_trees(model: Any, path: Path, wanted: range | str, as_json: bool) -> None:
@@ -87,8 +80,6 @@ def print_trees(model: Any, path: Path, wanted: range | str, as_json: bool) -> N
     if as_json:
         print_json({"model": str(path), "trees": _nodes_as_json(chosen)})
         return
-    from minrisk.cli.printing import as_text, new_console
-
     console = new_console()
     for number, nodes in chosen.groupby("tree"):
         first = nodes.iloc[0]

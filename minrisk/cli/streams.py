@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -17,28 +18,7 @@ from minrisk._utils.text import printable
 
 HANDLER = "minrisk.plain"
 LONGEST_MESSAGE = 2000  # characters of a message
-ALIKE = str.maketrans(
-    {
-        "█": "#",
-        "▁": "_",
-        "▂": ".",
-        "▃": "-",
-        "▄": "~",
-        "▅": "=",
-        "▆": "+",
-        "▇": "*",
-        "·": ".",
-        "–": "-",
-        "→": ">",
-        "…": "...",
-        "−": "-",
-        "─": "-",
-        "━": "-",
-        "\u2019": "'",
-        "\u00a0": " ",
-        "\u202f": " ",
-    }
-)
+ALIKE = str.maketrans("█▁▂▃▄▅▆▇·–→−─━\u2019\u00a0\u202f", "#_.-~=+*.->---'  ") | {ord("…"): "..."}
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:
@@ -95,6 +75,11 @@ def print_json(data: dict[str, Any]) -> None:
     except UnicodeError:
         text = json.dumps(data, indent=2, allow_nan=False, default=str)
     say(text)
+
+
+def tell(facts: dict[str, Any], as_json: bool, in_words: Callable[[dict[str, Any]], None]) -> None:
+    """Print facts as one JSON object, or in words."""
+    (print_json if as_json else in_words)(facts)
 
 
 def written_on(text: str, stream: Any = None) -> str:

@@ -7,22 +7,42 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
+import numpy as np
+import pandas as pd
 
+from minrisk._typing import Labels
 from minrisk._utils.text import short
 from minrisk.cli.common import label_source, quoted, svmlight_rows, take_dates, take_numeric, target_needed, tell_table
 from minrisk.cli.streams import note
+from minrisk.data.chunks import Chunks, gathered_labels, parquet_files
+from minrisk.tables.columns import (
+    MANY,
+    as_texts,
+    columns_of_words,
+    concatenated,
+    nearly_numbers,
+    no_dates,
+    row_numbers,
+    take_features,
+    take_groups,
+    take_labels,
+    take_weights,
+)
+from minrisk.tables.files import (
+    ParquetFrames,
+    ParquetPieces,
+    kind_of,
+    labels_and_counts,
+    missing_columns,
+    open_tables,
+    together,
+)
+from minrisk.tables.source import shown
 from minrisk.tables.svmlight import is_svmlight
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
-    from minrisk._typing import Labels
-    from minrisk.tables.files import ParquetPieces
-    from minrisk.tables.text import Dialect
+from minrisk.tables.text import Dialect
 
 ANSWER_SECONDS = 10.0  # in which a scheduler has to answer: milliseconds, or seconds on a busy machine
 PARTITION_VALUES = 1 << 24  # cells of a file that make one partition, 128 MB: less work than this is not worth a task
@@ -36,7 +56,7 @@ TWO_THINGS = (  # options that exclude one another
 class Roles(NamedTuple):
     """Hold what options say of the columns of a table, by their names."""
 
-    target: str
+    target: str  # empty where nobody named it
     drop: Sequence[str] = ()
     categorical: Sequence[str] = ()
     numeric: Sequence[str] = ()
@@ -88,29 +108,30 @@ def rows_given(
     They are read piece by piece where that is asked for, or several hold numbers only; with a client by the workers of
     its cluster.
     """
-    import numpy as np
-
-    from minrisk.tables.files import together
-
     if client is not None and roles.target:
         return _on_workers(data, roles, client)
-    target: str | None = roles.target
+    target, name = roles.target, together(data)
+    in_pieces = bins_in is not None or len(data) > 1
+    others = [path for path in data if in_pieces and not _is_parquet(path)]
+    if others and bins_in is not None:
+        raise click.ClickException(f"--bins-in is for Parquet files, which are read piece by piece; got {others[0]}.")
     if any(map(is_svmlight, data)):
-        if len(data) == 1 and bins_in is not None:
-            raise click.ClickException(f"--bins-in is for Parquet files, which are read piece by piece; got {data[0]}.")
         rows = svmlight_data(data, target=target or None, stated=stated, **roles.stated)
-        target = None
+        target = ""
     elif not target:
         raise target_needed()
-    elif (bins_in is not None or len(data) > 1) and (found := _in_pieces(data, roles, bins_in)) is not None:
+    elif in_pieces and not others and (found := _in_pieces(data, roles, bins_in)) is not None:
         return found
     else:
         rows = training_data(data, roles, stated)
-    name = together(data)
     classes, counts = np.unique(rows.y, return_counts=True)
     checked_classes(classes, len(rows.y), target, name)
     n_features = rows.X.shape[1]
     return GivenRows(rows.X, rows.y, classes, counts, n_features, name, rows.first_feature, rows.weight, rows.groups)
+
+
+def _is_parquet(path: Path) -> bool:
+    return str(path) != "-" and not is_svmlight(path) and kind_of(path) == "parquet"
 
 
 # -- in memory ---------------------------------------------------------------------------------------------------------
@@ -122,9 +143,6 @@ def svmlight_data(data: Sequence[Path], **options: Any) -> TrainingData:
 
 def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -> TrainingData:
     """Read features and labels of a table, and what else a row has."""
-    from minrisk.tables.columns import row_numbers, take_groups, take_labels, take_weights
-    from minrisk.tables.files import open_tables
-
     table = open_tables([paths] if isinstance(paths, Path) else paths, stated)
     data, written = table.path, table.written
     check_names(table.names, data, roles)
@@ -150,8 +168,6 @@ def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -
 
 def _typed(frame: pd.DataFrame, categorical: set[str], data: Path) -> pd.DataFrame:
     """Return features of a text table with the types that their cells tell, which is said where it may be wrong."""
-    from minrisk.tables.columns import columns_of_words, take_features
-
     take_dates(frame, categorical, data)
     words = [name for name in columns_of_words(frame) if name not in categorical]
     for name in words:
@@ -162,8 +178,6 @@ def _typed(frame: pd.DataFrame, categorical: set[str], data: Path) -> pd.DataFra
 def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:
     """Say which texts become categories where they may be names or dates, and refuse many that are nearly numbers."""
     from minrisk.data.column_report import SAID_FROM_ROWS
-    from minrisk.tables.columns import MANY, nearly_numbers
-    from minrisk.tables.source import shown
 
     differ, present = column.nunique(), column.notna().sum()
     many = differ > MANY and differ > present / 2
@@ -190,20 +204,12 @@ def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:
 
 def _tell_no_dates(column: pd.Series[Any], where: str) -> None:
     """Say which cells keep a column of dates from being one, where they are few."""
-    import pandas as pd
-
-    from minrisk.tables.columns import as_dates
-
-    values = column.astype(object).drop_duplicates().dropna()
-    no_dates = [str(value) for value in values if as_dates(pd.Series([value], dtype=object)) is None]
-    if not no_dates:
+    others = list(no_dates(column))
+    if not others:
         note(f"{where} holds dates with a zone and others without: write them alike")
-    elif len(no_dates) < len(values) / 2:
-        row = int(column.eq(no_dates[0]).to_numpy().argmax()) + 1
-        note(
-            f"{where} would be a column of dates but for {len(no_dates)} of its values, such as "
-            f"{short(no_dates[0])!r} in row {row}"
-        )
+    elif len(others) < column.nunique() / 2:
+        but = f"{len(others)} of its values, such as {short(others[0])!r} in row"
+        note(f"{where} would be a column of dates but for {but} {int(column.eq(others[0]).to_numpy().argmax()) + 1}")
 
 
 # -- Parquet files of numbers ------------------------------------------------------------------------------------------
@@ -223,8 +229,6 @@ class _Numbers(NamedTuple):
 
 def _numbers_in(paths: Sequence[Path], roles: Roles, option: str | None) -> _Numbers | None:
     """Look at Parquet files, of which features are to be numbers; None if they are not, unless an option needs it."""
-    from minrisk.tables.files import ParquetPieces, together
-
     pieces, name = ParquetPieces(paths), together(paths)
     check_names(pieces.names, Path(name), roles)
     aside = {*roles.no_features, *pieces.row_names}
@@ -246,14 +250,8 @@ def _numbers_in(paths: Sequence[Path], roles: Roles, option: str | None) -> _Num
 
 def _in_pieces(data: Sequence[Path], roles: Roles, bins_in: Path | None) -> GivenRows | None:
     """Return Parquet files of numbers as `minrisk.Chunks`; None where they have to be read at once."""
-    from minrisk.data.chunks import Chunks
-    from minrisk.tables.columns import as_texts, concatenated, take_groups, take_labels
-    from minrisk.tables.files import kind_of, labels_and_counts
-
-    others = [path for path in data if str(path) == "-" or kind_of(path) != "parquet"]
-    if others and bins_in is not None:
-        raise click.ClickException(f"--bins-in is for Parquet files, which are read piece by piece; got {others[0]}.")
-    if others or (found := _numbers_in(data, roles, None if bins_in is None else "--bins-in")) is None:
+    found = _numbers_in(data, roles, None if bins_in is None else "--bins-in")
+    if found is None:
         return None
     groups = None
     labels, counts = labels_and_counts(found.pieces, roles.target, take_labels)
@@ -268,10 +266,8 @@ def _in_pieces(data: Sequence[Path], roles: Roles, bins_in: Path | None) -> Give
 # -- on a cluster ------------------------------------------------------------------------------------------------------
 def check_parquet(data: Sequence[Path]) -> None:
     """Refuse other files than Parquet's, before any cluster is asked."""
-    from minrisk.tables.files import kind_of
-
     for path in data:
-        if str(path) == "-" or is_svmlight(path) or not (path.is_dir() or kind_of(path) == "parquet"):
+        if not (path.is_dir() or _is_parquet(path)):
             raise click.ClickException(f"--scheduler is for Parquet files, which workers read; got {path}.")
 
 
@@ -324,35 +320,23 @@ class Portion(NamedTuple):
 
     def frame(self, names: Sequence[str]) -> pd.DataFrame:
         """Return some columns."""
-        import pandas as pd
-
-        from minrisk.tables.files import ParquetFrames
-
         file = ParquetFrames(self.path)
         return pd.concat(file.frames(names, file.n_rows, self.groups), ignore_index=True)
 
 
 def read_portion(portion: Portion) -> tuple[pd.DataFrame, np.ndarray]:
     """Return features and labels."""
-    from minrisk.tables.columns import take_labels
-
     frame = portion.frame([*portion.features, portion.target])
     return frame[list(portion.features)], take_labels(frame[portion.target], portion.path)
 
 
 def count_portion(portion: Portion) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct labels, and how many rows have each."""
-    import numpy as np
-
-    from minrisk.tables.columns import take_labels
-
     return np.unique(take_labels(portion.frame([portion.target])[portion.target], portion.path), return_counts=True)
 
 
 def _on_workers(data: Sequence[Path], roles: Roles, client: Any) -> GivenRows:
     """Return Parquet files of numbers, or folders of them, as collections of Dask that workers read."""
-    from minrisk.data.chunks import parquet_files
-
     paths = [file.absolute() for path in data for file in (parquet_files(path) if path.is_dir() else [path])]
     found = _numbers_in(paths, roles, "--scheduler")
     assert found is not None
@@ -363,27 +347,16 @@ def _on_workers(data: Sequence[Path], roles: Roles, client: Any) -> GivenRows:
 
 def _portions(path: Path, features: Sequence[str], target: str) -> Iterator[Portion]:
     """Yield what is read by one task: a row group, or several small ones."""
-    from minrisk.tables.files import ParquetFrames
-
-    most, n_rows, groups = PARTITION_VALUES // (len(features) + 1), 0, list[int]()
-    for group, own in enumerate(ParquetFrames(path).group_rows):
-        if own == 0:
-            continue
-        if groups and n_rows + own > most:
-            yield Portion(path, tuple(groups), tuple(features), target)
-            groups, n_rows = [], 0
-        groups.append(group)
-        n_rows += own
-    if groups:
-        yield Portion(path, tuple(groups), tuple(features), target)
+    rows = np.array(ParquetFrames(path).group_rows, dtype=np.int64)
+    held = np.flatnonzero(rows)
+    task = np.cumsum(rows)[held] * (len(features) + 1) // PARTITION_VALUES
+    for groups in np.split(held, np.flatnonzero(np.diff(task)) + 1):
+        if len(groups):
+            yield Portion(path, tuple(groups.tolist()), tuple(features), target)
 
 
 def _counted(client: Any, portions: Sequence[Portion]) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct labels of all of them, sorted, and how many rows have each."""
-    import numpy as np
-
-    from minrisk.data.chunks import gathered_labels
-
     found = client.gather(client.map(count_portion, portions, pure=False))
     coded = gathered_labels([labels for labels, _ in found])
     counts = np.zeros(len(coded.labels), dtype=np.int64)
@@ -395,8 +368,6 @@ def _collections(portions: Sequence[Portion]) -> tuple[Any, Any]:
     """Return a dataframe of the features and an array of the labels, which are read together."""
     import dask.array
     import dask.dataframe
-    import numpy as np
-    import pandas as pd
     from dask.delayed import delayed
 
     read = delayed(read_portion, pure=True)
@@ -410,8 +381,6 @@ def _collections(portions: Sequence[Portion]) -> tuple[Any, Any]:
 # -- what is refused and told ------------------------------------------------------------------------------------------
 def check_names(names: Sequence[str], data: Path, roles: Roles) -> None:
     """Refuse columns that are not there, or that are two things at once."""
-    from minrisk.tables.files import missing_columns
-
     missing_columns(names, [roles.target], data, "named by --target")
     for option, named in roles.stated.items():
         missing_columns(names, named, data, f"named by --{option}")
@@ -438,8 +407,6 @@ def tell_numbers(column: str) -> None:
 
 def tell_blanks(y: Labels, target: str) -> None:
     """Say which labels differ by blanks only, which is likely a slip."""
-    import numpy as np
-
     labels = np.unique(y).tolist()
     if not isinstance(labels[0], str):
         return
@@ -449,10 +416,8 @@ def tell_blanks(y: Labels, target: str) -> None:
         note(f"the labels {quoted(alike)} of column {target!r} differ by blanks only and are classes of their own")
 
 
-def checked_classes(classes: Labels, n_rows: int, target: str | None, data: str | Path) -> Labels:
+def checked_classes(classes: Labels, n_rows: int, target: str, data: str | Path) -> Labels:
     """Return distinct labels of so many rows: at least two, and not about as many as rows."""
-    from minrisk.tables.columns import MANY
-
     where = label_source(target, data)
     if len(classes) < 2:
         raise ValueError(
@@ -461,13 +426,6 @@ def checked_classes(classes: Labels, n_rows: int, target: str | None, data: str 
     if len(classes) > MANY and len(classes) > n_rows / 2:
         raise ValueError(
             f"{where} must hold class labels, but {len(classes)} of its {n_rows} rows differ: it looks like a name or "
-            "a measurement" + ("." if target is None else "; give another --target.")
+            "a measurement" + ("; give another --target." if target else ".")
         )
     return classes
-
-
-def classes_in(y: Labels, target: str | None, data: str | Path) -> Labels:
-    """Return the distinct labels, sorted; there must be two, and they must not all differ."""
-    import numpy as np
-
-    return checked_classes(np.unique(y), len(y), target, data)

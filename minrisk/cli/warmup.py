@@ -6,10 +6,11 @@ import time
 
 import click
 
+from minrisk.cli import options
 from minrisk.cli.streams import one_line, say
 
 
-@click.command(short_help="Compile ahead of the first fit.")
+@options.command()
 def warmup() -> None:
     """Compile the numerical kernels now (about a minute), so that no fit or prediction has to."""
     from minrisk._kernels._cache import notes, writable_folder

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,7 @@ __all__ = [
     "is_other_kind",
     "matched",
     "nearly_numbers",
+    "no_dates",
     "row_numbers",
     "take_features",
     "take_groups",
@@ -413,6 +414,15 @@ def as_dates(column: pd.Series[Any]) -> pd.Series[Any] | None:
     except ValueError:  # the 30th of February
         return None
     return dates.reindex(np.where(codes < 0, len(values), codes)).reset_index(drop=True).rename(column.name)
+
+
+def no_dates(column: pd.Series[Any]) -> Iterator[str]:
+    """Yield the texts of a column, each once, that are no dates."""
+    import pandas as pd
+
+    for cell in map(str, column.astype(object).drop_duplicates().dropna()):
+        if as_dates(pd.Series([cell], dtype=object)) is None:
+            yield cell
 
 
 def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = False) -> Labels:

@@ -39,7 +39,7 @@ def dear(model):
 
 def test_json_and_other_costs(files):
     X, model, path, costs = files
-    run("export", path, "--to", "json")
+    run("export", path, "--to json")
     read = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     assert [decision_of(read, row) for row in X.tolist()] == model.predict(X).tolist()
     command = [sys.executable, "-m", "minrisk", "export", path, "--to", "json", "--costs", costs, "--out", "-"]
@@ -55,7 +55,7 @@ def test_onnx(files, tmp_path):
     runtime = pytest.importorskip("onnxruntime", reason="ONNX graphs are run by onnxruntime")
     pytest.importorskip("onnx", reason="to_onnx makes its graphs with onnx")
     for more, expected in (((), model.predict(X)), (("--costs", costs), model.predict(X, cost=dear(model)))):
-        run("export", path, "--to", "onnx", "--out", tmp_path / "a.onnx", *more)
+        run("export", path, f"--to onnx --out {tmp_path}/a.onnx", *more)
         session = runtime.InferenceSession(tmp_path / "a.onnx", providers=["CPUExecutionProvider"])
         (decisions,) = session.run(["decision"], {"X": X.astype(np.float32)})
         np.testing.assert_array_equal(decisions, expected)
@@ -64,7 +64,7 @@ def test_onnx(files, tmp_path):
 def test_treelite(files, tmp_path):
     X, model, path, _ = files
     treelite = pytest.importorskip("treelite", reason="to_treelite makes Treelite's models")
-    said = invoke("export", path, "--to", "treelite", "--out", tmp_path / "a.treelite")
+    said = invoke("export", path, f"--to treelite --out {tmp_path}/a.treelite")
     assert said.exit_code == 0 and "bytes" in said.stderr
     trees = treelite.Model.deserialize(str(tmp_path / "a.treelite"))
     h = treelite.gtil.predict(trees, X, pred_margin=True)[:, 0] * model.model_.temperature
@@ -73,20 +73,20 @@ def test_treelite(files, tmp_path):
 
 def test_refusals_are_one_line(files, tmp_path):
     X, _, path, costs = files
-    assert "leave out --costs" in refused("export", path, "--to", "treelite", "--costs", costs)
-    assert "leave out --linear-features" in refused("export", path, "--to", "json", "--linear-features")
+    assert "leave out --costs" in refused("export", path, "--to treelite", "--costs", costs)
+    assert "leave out --linear-features" in refused("export", path, "--to json --linear-features")
     assert "--to" in refused("export", path)
     lines = minrisk.MCBoostClassifier(n_estimators=3).fit(X, np.arange(len(X)) % 3)
     minrisk.save(lines, tmp_path / "lines.minrisk")
     pytest.importorskip("onnx", reason="to_onnx makes its graphs with onnx")
-    assert "use to_json" in refused("export", tmp_path / "lines.minrisk", "--to", "onnx")
+    assert "use to_json" in refused("export", tmp_path / "lines.minrisk", "--to onnx")
     assert not (tmp_path / "lines.onnx").exists()
 
 
 def test_a_library_that_is_missing_is_named(files, monkeypatch):
     for name in OPTIONAL:
         monkeypatch.setitem(sys.modules, name, None)
-    assert "pip install 'minrisk[onnx]'" in refused("export", files[2], "--to", "onnx")
+    assert "pip install 'minrisk[onnx]'" in refused("export", files[2], "--to onnx")
 
 
 # -- the page and the example ------------------------------------------------------------------------------------------

@@ -25,11 +25,10 @@ from minrisk.cli.app import app
 from minrisk.cli.costs import read_costs
 from minrisk.tables.files import Table
 from minrisk.tables.text import Dialect
-from tests.helpers.command_line import invoke, refused
+from tests.helpers.command_line import FEW, arguments, as_json, invoke, refused
 from tests.helpers.common import slow_after
 
 ROOT = Path(__file__).parents[2]
-FEW = ("--method", "rebel", "--n-estimators", 5)
 
 
 def run(*args, input=None):
@@ -41,7 +40,7 @@ def run(*args, input=None):
 
 def process(*args, env=None, **more):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", **(env or {})}
-    command = [sys.executable, "-m", "minrisk", *map(str, args)]
+    command = [sys.executable, "-m", "minrisk", *arguments(*args)]
     return subprocess.run(command, env=environment, timeout=120, **{"capture_output": True, **more})
 
 
@@ -74,7 +73,7 @@ def folder(tmp_path_factory):
     frame.to_csv(place / "excel.txt", index=False, sep="\t", decimal=",", encoding="utf-16", lineterminator="\r\n")
     frame.to_csv(place / "index.csv")
     frame.to_parquet(place / "t.parquet", index=False)
-    run("fit", place / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", place / "m")
+    run("fit", place / "t.csv", f"--target y --drop id {FEW} --out {place}/m")
     return place
 
 
@@ -103,32 +102,28 @@ def folder(tmp_path_factory):
 )
 def test_labels_come_back_as_they_were(tmp_path, labels):
     shapes(labels).to_csv(tmp_path / "t.csv", index=False)
-    facts = json.loads(
-        run("fit", tmp_path / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m", "--json")[0]
-    )
+    facts = as_json("fit", tmp_path / "t.csv", f"--target y --drop id {FEW} --out {tmp_path}/m")
     assert len(facts["classes"]) == len(labels)
-    decided = run("predict", tmp_path / "m", tmp_path / "t.csv", "--keep", "y")[0]
+    decided = run("predict", tmp_path / "m", tmp_path / "t.csv", "--keep y")[0]
     table = pd.read_csv(io.StringIO(decided), dtype=str, keep_default_na=False)
     assert set(table["decision"]) == set(labels) and (table["decision"] == table["y"]).mean() > 0.9
-    assert json.loads(run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--json")[0])["error"] < 0.1
+    assert as_json("evaluate", tmp_path / "m", tmp_path / "t.csv")["error"] < 0.1
 
 
 def test_labels_that_differ_by_blanks_are_told(tmp_path):
     shapes(["a", "a ", "b"]).to_csv(tmp_path / "t.csv", index=False)
-    said = run("fit", tmp_path / "t.csv", "--target", "y", *FEW, "--out", tmp_path / "m")[1]
+    said = run("fit", tmp_path / "t.csv", f"--target y {FEW} --out {tmp_path}/m")[1]
     assert "the labels ['a', 'a '] of column 'y' differ by blanks only" in said
 
 
 def test_costs_match_labels_as_written(folder, tmp_path):
     (tmp_path / "c.csv").write_text("true,1,01,007,ask\n007,5,4,0,1\n01,3,0,2,1\n1,0,6,7,1\n")
-    run("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")
+    run("fit", folder / "t.csv", f"--target y --costs {tmp_path}/c.csv {FEW} --out {tmp_path}/m")
     cost = minrisk.load(tmp_path / "m").cost_
     assert cost.classes == ("007", "01", "1") and cost.decisions == ("007", "01", "1", "ask")
     assert cost.values.tolist() == [[0, 4, 5, 1], [2, 0, 3, 1], [7, 6, 0, 1]]
     (tmp_path / "c.csv").write_text("true,1,2,007\n007,5,4,0\n2,3,0,2\n1,0,6,7\n")
-    message = refused(
-        "fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "n"
-    )
+    message = refused("fit", folder / "t.csv", f"--target y --costs {tmp_path}/c.csv {FEW} --out {tmp_path}/n")
     assert (
         "every class of column 'y', got none for ['01'] while ['2'] are no classes there: correct these labels"
         in message
@@ -138,42 +133,27 @@ def test_costs_match_labels_as_written(folder, tmp_path):
 def test_costs_of_labels_that_differ_by_blanks_only(tmp_path):
     shapes([" a", "a", "b"]).to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "c.csv").write_text("true, a,a,b, ask\na,5,0, 4,1\n a,0,3,2,1\n b ,6,7,0,1\n")
-    run("fit", tmp_path / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")
+    run("fit", tmp_path / "t.csv", f"--target y --costs {tmp_path}/c.csv {FEW} --out {tmp_path}/m")
     cost = minrisk.load(tmp_path / "m").cost_
     assert cost.classes == (" a", "a", "b") and cost.decisions == (" a", "a", "b", "ask")
     assert cost.values.tolist() == [[0, 3, 2, 1], [5, 0, 4, 1], [6, 7, 0, 1]]
     (tmp_path / "c.csv").write_text("true, a,a,b\na,5,0,4\n a,0,3,2\nb,6,7,0\nb ,6,7,0\n")
-    result = invoke(
-        "fit", tmp_path / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "n"
-    )
-    assert result.exit_code == 2 and "have two rows for 'b'" in result.stderr
+    result = invoke("fit", tmp_path / "t.csv", f"--target y --costs {tmp_path}/c.csv {FEW} --out {tmp_path}/n")
+    assert result.exit_code == 2 and "differ from each other, got 'b' and 'b'" in result.stderr
 
 
 def test_costs_as_excel_writes_them(folder, tmp_path):
     (tmp_path / "c.csv").write_bytes(
         "sep=;\r\nwähr;007;01;1;\r\n007;0;4,5;5;\r\n01;2;0;3;\r\n1;7;6;0;\r\n;;;;\r\n".encode("cp1252")
     )
-    said = run("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")[
-        1
-    ]
+    said = run("fit", folder / "t.csv", f"--target y --costs {tmp_path}/c.csv {FEW} --out {tmp_path}/m")[1]
     assert minrisk.load(tmp_path / "m").cost_.values.tolist() == [[0, 4.5, 5], [2, 0, 3], [7, 6, 0]]
     assert "c.csv is read as costs in the encoding cp1252, with decimal commas" in said
     for options in (
         ["--delimiter", ",", "--decimal", "."],
         ["--encoding", "utf-8"],
     ):  # said of the data, not of the costs
-        run(
-            "fit",
-            folder / "t.csv",
-            "--target",
-            "y",
-            "--costs",
-            tmp_path / "c.csv",
-            *options,
-            *FEW,
-            "--out",
-            tmp_path / "n",
-        )
+        run("fit", folder / "t.csv", f"--target y --costs {tmp_path}/c.csv", *options, FEW, f"--out {tmp_path}/n")
         assert (tmp_path / "n").read_bytes() == (tmp_path / "m").read_bytes()
 
 
@@ -189,35 +169,21 @@ def test_costs_as_excel_writes_them(folder, tmp_path):
 def test_costs_with_points_between_thousands(tmp_path, rows, cost, told):
     shapes(["5", "10"]).to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "c.csv").write_text("\n".join(["true;5;10", *rows]))
-    fit = ("fit", tmp_path / "t.csv", "--target", "y", "--drop", "id", "--costs", tmp_path / "c.csv", *FEW)
-    said = run(*fit, "--out", tmp_path / "m")[1]
+    fit = ("fit", tmp_path / "t.csv", f"--target y --drop id --costs {tmp_path}/c.csv {FEW}")
+    said = run(*fit, f"--out {tmp_path}/m")[1]
     assert minrisk.load(tmp_path / "m").cost_.values[0, 1] == cost
     assert said == f"minrisk: note: {tmp_path / 'c.csv'} is read as costs separated by semicolons{told}\n"
-    run(*fit, "--decimal", ",", "--out", tmp_path / "m")
+    run(*fit, f"--decimal , --out {tmp_path}/m")
     assert minrisk.load(tmp_path / "m").cost_.values[0, 1] == (1250 if "1.250" in rows[0] else cost)
 
 
 def test_costs_with_points_and_commas_for_decimal_marks(tmp_path):
     shapes(["5", "10"]).to_csv(tmp_path / "t.csv", index=False)
     (tmp_path / "c.csv").write_text("true;5;10\n5;0;1.5\n10;2,5;0\n")
-    message = refused(
-        "fit", tmp_path / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m"
-    )
+    message = refused("fit", tmp_path / "t.csv", f"--target y --costs {tmp_path}/c.csv {FEW} --out {tmp_path}/m")
     assert "must be a number with a decimal comma, as others are, got '1.5'" in message
     (tmp_path / "c.csv").write_text("true,5,10\n5,0,1.250\n10,2.5,0\n")  # written otherwise than the table
-    run(
-        "fit",
-        tmp_path / "t.csv",
-        "--target",
-        "y",
-        "--costs",
-        tmp_path / "c.csv",
-        "--decimal",
-        ",",
-        *FEW,
-        "--out",
-        tmp_path / "m",
-    )
+    run("fit", tmp_path / "t.csv", f"--target y --costs {tmp_path}/c.csv --decimal , {FEW} --out {tmp_path}/m")
     assert minrisk.load(tmp_path / "m").cost_.values[0, 1] == 1.25
 
 
@@ -245,15 +211,15 @@ def test_truth_values_as_other_programs_write_them(tmp_path):
     frame.assign(y=frame["y"] == "TRUE").to_parquet(tmp_path / "t.parquet", index=False)
     (tmp_path / "c.csv").write_text("true,FALSE,TRUE\nFALSE,0,2\nTRUE,3,0\n")
     for trained in ("t.csv", "t.parquet"):
-        run("fit", tmp_path / trained, "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")
+        run("fit", tmp_path / trained, f"--target y --costs {tmp_path}/c.csv {FEW} --out {tmp_path}/m")
         assert minrisk.load(tmp_path / "m").cost_.values.tolist() == [[0, 2], [3, 0]]
         for judged in ("t.csv", "t.parquet"):
-            assert json.loads(run("evaluate", tmp_path / "m", tmp_path / judged, "--json")[0])["error"] == 0
+            assert as_json("evaluate", tmp_path / "m", tmp_path / judged)["error"] == 0
 
 
 def test_ordinal_costs_of_numbers_written_in_any_way(tmp_path):
     shapes(["2.0", "10.0", "01"]).to_csv(tmp_path / "t.csv", index=False)
-    run("fit", tmp_path / "t.csv", "--target", "y", "--costs", "ordinal", *FEW, "--out", tmp_path / "m")
+    run("fit", tmp_path / "t.csv", f"--target y --costs ordinal {FEW} --out {tmp_path}/m")
     cost = minrisk.load(tmp_path / "m").cost_
     assert cost.classes == ("01", "10.0", "2.0") and cost.values.tolist() == [[0, 2, 1], [2, 0, 1], [1, 1, 0]]
 
@@ -289,7 +255,7 @@ def test_categories_of_whole_numbers_stay_themselves(tmp_path, trained, codes):
     k = np.arange(60) % 3
     frame = pd.DataFrame({"code": pd.array(np.array(codes)[k], dtype="Int64"), "t": np.array(["a", "b", "c"])[k]})
     path = put(frame, "code", trained, tmp_path)
-    run("fit", path, "--target", "t", "--categorical", "code", *FEW, "--out", tmp_path / "m")
+    run("fit", path, f"--target t --categorical code {FEW} --out {tmp_path}/m")
     frame.loc[0, "code"] = pd.NA
     for kind in KINDS:
         evaluate = ("evaluate", tmp_path / "m", put(frame, "code", kind, tmp_path), "--json")
@@ -313,19 +279,7 @@ def test_categories_that_are_numbers_are_the_same_with_a_decimal_comma(tmp_path,
     frame.to_parquet(tmp_path / "t.parquet")
     if codes[0] == 101:
         frame.astype({"code": int}).to_csv(tmp_path / "whole.csv", index=False)
-    run(
-        "fit",
-        tmp_path / trained,
-        "--target",
-        "t",
-        "--categorical",
-        "code",
-        "--drop",
-        "x",
-        *FEW,
-        "--out",
-        tmp_path / "m",
-    )
+    run("fit", tmp_path / trained, f"--target t --categorical code --drop x {FEW} --out {tmp_path}/m")
     for path in tmp_path.glob("*.*"):
         text, said = run("evaluate", tmp_path / "m", path, "--json")
         assert json.loads(text)["error"] == 0 and "taken as missing" not in said, path
@@ -336,7 +290,7 @@ def test_categories_with_a_comma_in_some_rows_only(tmp_path):
     frame = pd.DataFrame({"code": np.array(["7", "8", "9"])[k], "t": k})
     frame.loc[::5, "code"] += ",0"
     frame.to_csv(tmp_path / "t.csv", index=False, sep=";")
-    run("fit", tmp_path / "t.csv", "--target", "t", "--categorical", "code", *FEW, "--out", tmp_path / "m")
+    run("fit", tmp_path / "t.csv", f"--target t --categorical code {FEW} --out {tmp_path}/m")
     assert minrisk.load(tmp_path / "m")._categories.columns[0]._places.keys() == {"7", "8", "9"}
 
 
@@ -345,7 +299,7 @@ def test_categories_of_a_model_from_python(tmp_path):
     frame = pd.DataFrame({"code": pd.Categorical(np.array([7, 8, 9])[k]), "sold": pd.Categorical(k > 0)})
     minrisk.save(minrisk.REBELClassifier(n_estimators=5).fit(frame, k), tmp_path / "m")
     frame.assign(t=k).to_csv(tmp_path / "t.csv", index=False)
-    assert json.loads(run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--json")[0])["error"] == 0
+    assert as_json("evaluate", tmp_path / "m", tmp_path / "t.csv")["error"] == 0
     (tmp_path / "new.csv").write_text("code,sold\n7.0,False\nten,True\n")
     text, said = run("predict", tmp_path / "m", tmp_path / "new.csv")
     assert text.splitlines()[1] == "0" and "column 'code' of" in said and "['ten'], taken as missing" in said
@@ -355,7 +309,7 @@ def test_categories_of_a_model_from_python(tmp_path):
 def test_labels_of_one_file_are_those_of_another(tmp_path, trained):
     k = np.arange(60) % 3
     frame = pd.DataFrame({"x": k + 0.0, "t": pd.array(k + 1, dtype="Int64")})
-    run("fit", put(frame, "t", trained, tmp_path), "--target", "t", *FEW, "--out", tmp_path / "m")
+    run("fit", put(frame, "t", trained, tmp_path), f"--target t {FEW} --out {tmp_path}/m")
     assert minrisk.load(tmp_path / "m").classes_.dtype.kind == {
         "csv of floats": "O",
         "string": "O",
@@ -363,7 +317,7 @@ def test_labels_of_one_file_are_those_of_another(tmp_path, trained):
     }.get(trained, "i")
     for kind in KINDS:
         path = put(frame, "t", kind, tmp_path)
-        assert json.loads(run("evaluate", tmp_path / "m", path, "--json")[0])["error"] == 0, kind
+        assert as_json("evaluate", tmp_path / "m", path)["error"] == 0, kind
 
 
 NESTED = {
@@ -381,32 +335,30 @@ def test_columns_of_lists_and_structures_are_named(tmp_path, kind):
     cells = pa.array(NESTED[kind])
     table = pa.table({"a": np.arange(60.0), "c": np.arange(60.0), "w": ["u", "v"] * 30, "y": ["p", "q"] * 30})
     parquet.write_table(table, tmp_path / "t.parquet")
-    fit = ("--target", "y", *FEW, "--out", tmp_path / "m")
-    run("fit", tmp_path / "t.parquet", *fit)
+    fit = f"--target y {FEW} --out {tmp_path}/m"
+    run("fit", tmp_path / "t.parquet", fit)
     name = tmp_path / "n.parquet"
     for column in ("c", "w"):
         parquet.write_table(table.set_column(table.column_names.index(column), column, cells), name)
         for command in ("predict", "evaluate"):
             assert f"column {column!r}" in refused(command, tmp_path / "m", name)
         for options in ([], ["--categorical", column]):
-            assert f"column {column!r}" in refused(
-                "fit", name, "--target", "y", *options, *FEW, "--out", tmp_path / "n"
-            )
+            assert f"column {column!r}" in refused("fit", name, "--target y", *options, FEW, f"--out {tmp_path}/n")
     what = "lists, structures or bytes"
     parquet.write_table(table.set_column(3, "y", cells), name)
-    assert f"column 'y' of {name} must hold class labels, but holds {what}" in refused("fit", name, *fit)
+    assert f"column 'y' of {name} must hold class labels, but holds {what}" in refused("fit", name, fit)
     assert f"column 'y' of {name} must hold class labels, but holds {what}" in refused("evaluate", tmp_path / "m", name)
     parquet.write_table(table.append_column("__index_level_0__", cells), name)
-    assert "column '__index_level_0__'" in refused("fit", name, *fit)
+    assert "column '__index_level_0__'" in refused("fit", name, fit)
     for out in ("k.csv", "k.parquet"):  # columns that no model looks at may be anything
-        run("predict", tmp_path / "m", name, "--keep", "__index_level_0__", "--out", tmp_path / out)
+        run("predict", tmp_path / "m", name, "--keep __index_level_0__", "--out", tmp_path / out)
 
 
 # -- tables of any country ---------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ["de.csv", "excel.txt", "index.csv", "t.parquet"])
 def test_the_same_table_makes_the_same_model(folder, tmp_path, name):
     drop = ["--drop", "id"]
-    said = run("fit", folder / name, "--target", "y", *drop, *FEW, "--out", tmp_path / "m")[1]
+    said = run("fit", folder / name, "--target y", *drop, FEW, f"--out {tmp_path}/m")[1]
     assert (tmp_path / "m").read_bytes() == (folder / "m").read_bytes()
     expected = {
         "de.csv": "separated by semicolons, in the encoding cp1252, with decimal commas",
@@ -417,31 +369,16 @@ def test_the_same_table_makes_the_same_model(folder, tmp_path, name):
     assert expected in said and (said == "") == (expected == "")
     decided = run("predict", folder / "m", folder / name)[0]
     assert decided == run("predict", folder / "m", folder / "t.csv")[0]
-    same = [
-        json.loads(run("evaluate", folder / "m", folder / file, "--json")[0])["confusions"] for file in (name, "t.csv")
-    ]
+    same = [as_json("evaluate", folder / "m", folder / file)["confusions"] for file in (name, "t.csv")]
     assert same[0] == same[1]
 
 
 def test_what_was_stated_is_not_told(folder, tmp_path):
-    stated = ("--delimiter", ";", "--decimal", ",", "--encoding", "cp1252")
-    said = run("fit", folder / "de.csv", "--target", "y", "--drop", "id", *stated, *FEW, "--out", tmp_path / "m")[1]
+    stated = "--delimiter ; --decimal , --encoding cp1252"
+    said = run("fit", folder / "de.csv", "--target y --drop id", stated, FEW, f"--out {tmp_path}/m")[1]
     assert said == "" and (tmp_path / "m").read_bytes() == (folder / "m").read_bytes()
-    assert run("predict", folder / "m", folder / "de.csv", "--keep", "id", *stated)[1] == ""
-    assert (
-        run(
-            "evaluate",
-            folder / "m",
-            folder / "excel.txt",
-            "--delimiter",
-            "tab",
-            "--decimal",
-            ",",
-            "--encoding",
-            "utf-16",
-        )[1]
-        == ""
-    )
+    assert run("predict", folder / "m", folder / "de.csv", "--keep id", stated)[1] == ""
+    assert run("evaluate", folder / "m", folder / "excel.txt", "--delimiter tab --decimal , --encoding utf-16")[1] == ""
 
 
 def test_texts_that_are_nearly_numbers_are_told(tmp_path):
@@ -449,7 +386,7 @@ def test_texts_that_are_nearly_numbers_are_told(tmp_path):
         rate=["12%", "3%", "5%"] * 30, day=["1.1.2020", "2.1.2020"] * 45, price=["€5", "€1,000"] * 45
     )
     frame.to_csv(tmp_path / "t.csv", index=False)
-    said = run("fit", tmp_path / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m")[1]
+    said = run("fit", tmp_path / "t.csv", f"--target y --drop id {FEW} --out {tmp_path}/m")[1]
     for words in (
         "'rate' of {} holds percentages such as '12%', taken for categories: to have numbers, remove the sign %",
         "'day' of {} holds dates such as '1.1.2020', taken for categories: to have dates, write them as 2024-03-01",
@@ -460,18 +397,18 @@ def test_texts_that_are_nearly_numbers_are_told(tmp_path):
 
 
 def test_columns_of_categories_are_listed(folder, tmp_path):
-    text = run("fit", folder / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m")[0]
+    text = run("fit", folder / "t.csv", f"--target y --drop id {FEW} --out {tmp_path}/m")[0]
     assert re.search(r"categories +farbe \(2\)", text) and re.search(
         r"categories +farbe \(2\)", run("show", folder / "m")[0]
     )
-    assert json.loads(run("show", folder / "m", "--json")[0])["categories"] == {"farbe": 2}
+    assert as_json("show", folder / "m")["categories"] == {"farbe": 2}
 
 
 # -- the target, columns kept ----------------------------------------------------------------------------------------
 def test_a_model_knows_its_target(folder, tmp_path):
     assert minrisk.load(folder / "m").target_name_ == "y"
     assert re.search(r"target +y\n", "\n".join(line.rstrip() for line in run("show", folder / "m")[0].splitlines()))
-    facts = json.loads(run("evaluate", folder / "m", folder / "t.csv", "--json")[0])
+    facts = as_json("evaluate", folder / "m", folder / "t.csv")
     assert facts["target"] == "y" and facts["error"] < 0.1  # though 'id' is a column that it does not know, either
     minrisk.save(minrisk.load(folder / "m"), tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (folder / "m").read_bytes()
@@ -486,13 +423,13 @@ def test_a_model_knows_its_target(folder, tmp_path):
 
 @pytest.mark.parametrize("name", ["t.csv", "de.csv", "t.parquet"])
 def test_columns_are_kept_as_they_are(folder, tmp_path, name):
-    text = run("predict", folder / "m", folder / name, "--keep", "y,id", "--keep", "x", "--proba")[0]
+    text = run("predict", folder / "m", folder / name, "--keep y,id --keep x --proba")[0]
     table = pd.read_csv(io.StringIO(text), dtype=str)
     assert list(table) == ["y", "id", "x", "decision", "probability of 007", "probability of 01", "probability of 1"]
     expected = shapes(["01", "1", "007"])
     assert table["id"].tolist() == expected["id"].tolist() and table["y"].tolist() == expected["y"].tolist()
-    assert text == run("predict", folder / "m", folder / name, "--keep", "y", "--keep", "id, x", "--probabilities")[0]
-    run("predict", folder / "m", folder / name, "--keep", "id", "--out", tmp_path / "d.parquet")
+    assert text == run("predict", folder / "m", folder / name, "--keep y", "--keep", "id, x", "--probabilities")[0]
+    run("predict", folder / "m", folder / name, f"--keep id --out {tmp_path}/d.parquet")
     assert pd.read_parquet(tmp_path / "d.parquet")["id"].tolist() == expected["id"].tolist()
 
 
@@ -532,16 +469,16 @@ def test_wide_tables_take_time_by_their_width(tmp_path, monkeypatch, kind):
             )
         drop = [word for name in frame.columns[: width // 2] for word in ("--drop", name)]
         every = ",".join(frame.columns)
-        for command, arguments in {
-            "fit": ("fit", path, "--target", "y", *FEW, "--out", model),
-            "half": ("fit", path, "--target", "y", *drop, *FEW, "--out", small),
+        for command, given in {
+            "fit": ("fit", path, "--target", "y", FEW, "--out", model),
+            "half": ("fit", path, "--target", "y", *drop, FEW, "--out", small),
             "predict": ("predict", model, path),
             "keep": ("predict", model, path, "--keep", every, "--out", tmp_path / "k.csv"),
             "unused": ("predict", small, path),
             "evaluate": ("evaluate", model, path),
         }.items():
             Counted.n = 0
-            run(*arguments)
+            run(*given)
             counts.setdefault(command, []).append(Counted.n)
     for command, (few, many) in counts.items():
         assert 0 < many <= 5 * few, (command, few, many)
@@ -579,7 +516,7 @@ def evil(tmp_path_factory):
         place / "wrong.csv", index=False, quoting=csv.QUOTE_NONNUMERIC
     )
     (place / "c.csv").write_text("true,ask\x1b[1m\n")
-    run("fit", place / "t.csv", "--target", "class\u202e", *FEW, "--out", place / "m")
+    run("fit", place / "t.csv", "--target", "class\u202e", FEW, f"--out {place}/m")
     return place
 
 
@@ -608,7 +545,7 @@ def evil(tmp_path_factory):
 def test_terminals_obey_nothing_that_a_file_holds(evil, command, monkeypatch):
     monkeypatch.chdir(evil)
     words = [word.replace("\xa0", " ") for word in command.split(" ")]
-    more = FEW if words[0] == "fit" and len(words) > 3 else ()
+    more = [FEW] if words[0] == "fit" and len(words) > 3 else []
     for place in (Path("."), evil):
         files = [str(place / word) if (evil / word).is_file() else word for word in words]
         code, out, err = inside(*files, *more)
@@ -681,23 +618,12 @@ def test_texts_that_spreadsheets_take_for_formulas(tmp_path, name):
     run(
         "fit",
         tmp_path / "t.parquet",
-        "--target",
-        "y",
-        "--drop",
-        "=note",
-        "--drop",
-        "n",
-        "--method",
-        "rebel",
-        "--n-estimators",
-        60,
-        "--out",
-        tmp_path / "m",
+        f"--target y --drop =note --drop n --method rebel --n-estimators 60 --out {tmp_path}/m",
     )
     out = tmp_path / name if name != "-" else name
     tables = []
     for options in ([], ["--safe-text"]):
-        told = run("predict", tmp_path / "m", tmp_path / "t.parquet", "--keep", "=note,n", *options, "--out", out)[0]
+        told = run("predict", tmp_path / "m", tmp_path / "t.parquet", "--keep =note,n", *options, f"--out {out}")[0]
         read = (
             pd.read_parquet
             if "parquet" in name
@@ -725,7 +651,7 @@ def test_standard_input_and_output(folder):
     )
     done = shell(line, folder)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == run("predict", folder / "m", folder / "t.csv", "--keep", "id")[0]
+    assert done.stdout == run("predict", folder / "m", folder / "t.csv", "--keep id")[0]
     assert "standard input: 90 rows" in (folder / "summary").read_text()
     assert json.loads((folder / "e.json").read_text())["data"] == "-"
 
@@ -746,7 +672,7 @@ def test_process_substitution_fifos_and_devices(folder, tmp_path):
     got = []
     reader = threading.Thread(target=lambda: got.append((tmp_path / "pipe").read_text()))
     reader.start()
-    run("predict", folder / "m", folder / "t.csv", "--out", tmp_path / "pipe")
+    run("predict", folder / "m", folder / "t.csv", f"--out {tmp_path}/pipe")
     reader.join(20)
     assert got == [expected]
 
@@ -755,12 +681,12 @@ def test_out_writes_what_a_link_leads_to(folder, tmp_path):
     (tmp_path / "models").mkdir()
     (tmp_path / "m").symlink_to("models/today")
     for _ in range(2):  # a link to nothing yet, then one to a model
-        run("fit", folder / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m")
+        run("fit", folder / "t.csv", f"--target y --drop id {FEW} --out {tmp_path}/m")
         assert (tmp_path / "m").is_symlink() and (tmp_path / "models" / "today").read_bytes() == (
             folder / "m"
         ).read_bytes()
     (tmp_path / "models" / "today").chmod(0o640)
-    run("fit", folder / "t.csv", "--target", "y", *FEW, "--out", tmp_path / "m")
+    run("fit", folder / "t.csv", f"--target y {FEW} --out {tmp_path}/m")
     assert stat.S_IMODE((tmp_path / "models" / "today").stat().st_mode) == 0o640
 
 
@@ -770,7 +696,7 @@ def foreign(tmp_path_factory):
     place = tmp_path_factory.mktemp("foreign")
     frame = shapes(["日本", "ż"]).rename(columns={"x": "größe"})
     frame.to_csv(place / "t.csv", index=False)
-    run("fit", place / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", place / "m")
+    run("fit", place / "t.csv", f"--target y --drop id {FEW} --out {place}/m")
     frame.assign(y=frame["y"].to_numpy()[::-1]).to_csv(place / "wrong.csv", index=False)
     return place
 
@@ -785,7 +711,7 @@ def inside(*args, encoding="utf-8", out=None, err=None, columns=100):
             patch.setattr(sys, name, None if stream == "closed" else io.TextIOWrapper(stream, encoding=encoding))
         streams_of_app.prepare()
         with pytest.raises(SystemExit) as leave:
-            app([str(arg) for arg in args])
+            app(arguments(*args))
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
                 stream.flush()
@@ -807,7 +733,7 @@ def test_any_encoding_of_the_output(foreign, tmp_path, codec):
         assert code == 0 and all("cannot write all" in line or "not used: 'id'" in line for line in lines), lines
         return out.decode(codec)
 
-    fit = text("fit", foreign / "t.csv", "--target", "y", "--drop", "id", *FEW, "--out", tmp_path / "m")
+    fit = text("fit", foreign / "t.csv", "--target", "y", "--drop", "id", FEW, "--out", tmp_path / "m")
     assert label in fit and (tmp_path / "m").read_bytes() == (foreign / "m").read_bytes()
     for command in (["show", foreign / "m"], ["evaluate", foreign / "m", foreign / "wrong.csv"]):
         told = text(*command)
@@ -815,17 +741,15 @@ def test_any_encoding_of_the_output(foreign, tmp_path, codec):
         assert json.loads(text(*command, "--json")) == json.loads(inside(*command, "--json")[1])
     assert label in text("predict", foreign / "m", foreign / "t.csv")
     for out in ("-", tmp_path / "d.csv"):
-        written = inside("predict", foreign / "m", foreign / "t.csv", "--out", out, encoding=codec)[1]
+        written = inside("predict", foreign / "m", foreign / "t.csv", f"--out {out}", encoding=codec)[1]
         assert set((written or (tmp_path / "d.csv").read_bytes()).decode().split()) == {"decision", "日本", "ż"}
-    code, _, err = inside("fit", foreign / "t.csv", "--target", "日", "--out", tmp_path / "n", encoding=codec)
+    code, _, err = inside("fit", foreign / "t.csv", f"--target 日 --out {tmp_path}/n", encoding=codec)
     assert code == 2 and ("日" if held else r"\u65e5") in err.decode(codec)
 
 
 def test_a_locale_without_an_encoding(foreign, tmp_path):
     plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
-    done = process(
-        "fit", foreign / "t.csv", "--target", "y", "--drop", "größe", *FEW, "--out", tmp_path / "m", env=plain
-    )
+    done = process("fit", foreign / "t.csv", f"--target y --drop größe {FEW} --out {tmp_path}/m", env=plain)
     assert (
         done.returncode == 0 and done.stderr == b"" and rb"\u65e5\u672c" in done.stdout
     )  # names are found all the same
@@ -855,13 +779,7 @@ def test_a_summary_that_cannot_be_written_is_no_failure(folder, tmp_path, out, e
     code, _, told = inside(
         "fit",
         folder / "de.csv",
-        "--target",
-        "y",
-        "--drop",
-        "id",
-        *FEW,
-        "--out",
-        tmp_path / "m",
+        f"--target y --drop id {FEW} --out {tmp_path}/m",
         *options,
         out=streams[0],
         err=streams[1],
@@ -905,11 +823,11 @@ def test_names_of_files_that_are_no_text(folder, tmp_path, monkeypatch):
         Path(name).write_bytes((folder / "t.csv").read_bytes())
     except OSError:
         pytest.skip("such names cannot be had here")
-    code, told, _ = inside("fit", name, "--target", "y", "--drop", "id", *FEW, "--out", out)
+    code, told, _ = inside("fit", name, f"--target y --drop id {FEW} --out {out}")
     assert code == 0 and rb"\udcff.csv" in told
     assert json.loads(inside("show", out, "--json")[1])["model"] == out
     assert inside("evaluate", out, name)[0] == 0
-    code, _, told = inside("fit", name, "--target", os.fsdecode(b"\xfd"), "--out", out)
+    code, _, told = inside("fit", name, "--target", os.fsdecode(b"\xfd"), f"--out {out}")
     assert code == 2 and rb"no column '\udcfd'" in told
 
 
@@ -917,20 +835,7 @@ def test_names_of_files_that_are_no_text(folder, tmp_path, monkeypatch):
 def test_nothing_is_cut_in_a_narrow_terminal(folder, tmp_path, columns):
     (tmp_path / "c.csv").write_text("true,007,01,1,somebody else decides\n007,0,1234,1,1\n01,1000,0,1,1\n1,1,1,0,1\n")
     out = tmp_path / "m"
-    run(
-        "fit",
-        folder / "t.csv",
-        "--target",
-        "y",
-        "--drop",
-        "id",
-        "--n-estimators",
-        5,
-        "--costs",
-        tmp_path / "c.csv",
-        "--out",
-        out,
-    )
+    run("fit", folder / "t.csv", f"--target y --drop id --n-estimators 5 --costs {tmp_path}/c.csv --out {out}")
     for command in (["show", out], ["evaluate", out, folder / "t.csv"]):
         text = inside(*command, columns=columns)[1].decode()
         assert "…" not in text
@@ -951,10 +856,8 @@ def test_evaluate_names_the_costs_it_judges_by(folder, tmp_path):
         "uniform": minrisk.REBELClassifier(1 - np.eye(3), n_estimators=3).fit(X, y),
     }.items():
         minrisk.save(model, tmp_path / "m")
-        told[name] = json.loads(run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--target", "y", "--json")[0])[
-            "costs"
-        ]
-        text = run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--target", "y")[0]
+        told[name] = as_json("evaluate", tmp_path / "m", tmp_path / "t.csv", "--target y")["costs"]
+        text = run("evaluate", tmp_path / "m", tmp_path / "t.csv", "--target y")[0]
         assert ("every mistake costs 1" in text) == (name in ("none", "uniform")), name
     assert told == {"given to fit": "the model's", "given": "the model's", "none": "0/1", "uniform": "0/1"}
 
@@ -999,23 +902,21 @@ PYTHON = re.compile(
 )
 def test_what_is_wrong_with_costs_is_said_in_terms_of_the_file(folder, tmp_path, costs):
     (tmp_path / "c.csv").write_text(costs)
-    message = refused(
-        "fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m"
-    )
+    message = refused("fit", folder / "t.csv", f"--target y --costs {tmp_path}/c.csv {FEW} --out {tmp_path}/m")
     assert PYTHON.search(message.replace(str(tmp_path), "")) is None and "c.csv" in message
     assert message.count(". ") == 0  # one sentence
 
 
 def test_ordinal_costs_that_overflow_are_one_line(tmp_path):
     shapes(["1", "2", "3"]).to_csv(tmp_path / "t.csv", index=False)
-    message = refused("fit", tmp_path / "t.csv", "--target", "y", "--costs", "ordinal:3000", "--out", tmp_path / "m")
+    message = refused("fit", tmp_path / "t.csv", f"--target y --costs ordinal:3000 --out {tmp_path}/m")
     assert "gives finite costs" in message
 
 
 def test_named_costs_get_no_advice_for_a_file(folder, tmp_path):
     (tmp_path / "c.csv").write_text("true,1,01,007,ask\n007,5,4,0,1\n01,3,0,2,1\n1,0,6,7,1\n")
-    run("fit", folder / "t.csv", "--target", "y", "--costs", tmp_path / "c.csv", *FEW, "--out", tmp_path / "m")
-    message = refused("evaluate", tmp_path / "m", folder / "t.csv", "--costs", "uniform")
+    run("fit", folder / "t.csv", f"--target y --costs {tmp_path}/c.csv {FEW} --out {tmp_path}/m")
+    message = refused("evaluate", tmp_path / "m", folder / "t.csv", "--costs uniform")
     assert "give a file of costs that has the column" in message
 
 

@@ -1,12 +1,21 @@
 """Runs of the command line in this process."""
 
+import json
+
 from click.testing import CliRunner
 
 from minrisk.cli.app import app
 
+FEW = "--method rebel --n-estimators 5"  # a fit that takes a moment
+
+
+def arguments(*args):
+    """The arguments as texts; options may stand in one text, as in "--target y --drop id"."""
+    return [word for text in map(str, args) for word in (text.split() if text.startswith("--") else [text])]
+
 
 def invoke(*args, input=None):
-    return CliRunner().invoke(app, [str(arg) for arg in args], env={"COLUMNS": "100"}, input=input)
+    return CliRunner().invoke(app, arguments(*args), env={"COLUMNS": "100"}, input=input)
 
 
 def run(*args):
@@ -14,6 +23,11 @@ def run(*args):
     result = invoke(*args)
     assert result.exit_code == 0, result.output
     return result.stdout
+
+
+def as_json(*args):
+    """What such a run tells with --json."""
+    return json.loads(run(*args, "--json"))
 
 
 def refused(*args):

@@ -17,14 +17,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
-from minrisk.cli.app import app
 from minrisk.tables.text import Dialect, read_text
+from tests.helpers.command_line import invoke, run
 from tests.helpers.odd_inputs import Slow, within
 
 CASES, SECONDS = int(os.environ.get("MINRISK_ATTACK_CASES", "60")), 20
-FEW = ("--method", "rebel", "--n-estimators", "2")
+FEW = "--method rebel --n-estimators 2"
 ROWS = 40
 ODD = [
     "inf",
@@ -321,23 +320,22 @@ def attack(cases, folder, seed=0):
     """
     (folder / "whole.csv").write_text(whole(np.random.default_rng(7)))
     model = str(folder / "m.minrisk")
-    made = CliRunner().invoke(app, ["fit", str(folder / "whole.csv"), "--target", "kind", *FEW, "--out", model])
-    assert made.exit_code == 0, made.output
+    run("fit", folder / "whole.csv", f"--target kind {FEW} --out {model}")
     for case in range(cases):
         name, content, done = malformed(np.random.default_rng([seed, case]))
         path = folder / name
         path.write_bytes(content)
         out = folder / "decided.csv"
         commands = {
-            "fit": ("fit", str(path), "--target", "kind", *FEW, "--out", str(folder / "n.minrisk")),
-            "predict": ("predict", model, str(path), "--out", str(out)),
-            "evaluate": ("evaluate", model, str(path)),
+            "fit": ("fit", path, f"--target kind {FEW} --out {folder}/n.minrisk"),
+            "predict": ("predict", model, path, f"--out {out}"),
+            "evaluate": ("evaluate", model, path),
         }
         for command, arguments in commands.items():
             start = time.perf_counter()
             try:
                 with within(SECONDS, SECONDS):
-                    result = CliRunner().invoke(app, arguments)
+                    result = invoke(*arguments)
             except Slow:
                 yield Outcome(case, done, command, None, SECONDS, "no end")
                 continue

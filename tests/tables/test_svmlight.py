@@ -2,7 +2,6 @@
 
 import bz2
 import gzip
-import json
 
 import numpy as np
 import pandas as pd
@@ -13,9 +12,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 import minrisk
 from minrisk.tables.svmlight import is_svmlight, read_svmlight
 from tests.helpers import command_line
-from tests.helpers.command_line import invoke, run
-
-FEW = ("--method", "rebel", "--n-estimators", 5)
+from tests.helpers.command_line import FEW, as_json, invoke, run
 
 
 def refused(*args):
@@ -45,7 +42,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("svmlight")
     for name, n, seed in (("train", 90, 0), ("test", 40, 1)):
         dumped(place / f"{name}.svm", *words(n, seed))
-    run("fit", place / "train.svm", *FEW, "--out", place / "m")
+    run("fit", place / "train.svm", FEW, f"--out {place}/m")
     return place
 
 
@@ -110,7 +107,7 @@ def test_malformed_files_are_one_sentence(tmp_path, case):
     text, told = MALFORMED[case]
     path = tmp_path / "rows.svm"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    said = refused("fit", path, "--out", tmp_path / "m", *FEW)
+    said = refused("fit", path, f"--out {tmp_path}/m {FEW}")
     assert told in said
     assert not (tmp_path / "m").exists()
 
@@ -128,9 +125,9 @@ def test_malformed_files_are_one_sentence(tmp_path, case):
 def test_files_that_cannot_be_opened(tmp_path, name, content, told):
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    assert told in refused("fit", tmp_path / name, "--out", tmp_path / "m", *FEW)
+    assert told in refused("fit", tmp_path / name, f"--out {tmp_path}/m {FEW}")
     (tmp_path / "folder.svm").mkdir()
-    assert "is a folder" in refused("fit", tmp_path / "folder.svm", "--out", tmp_path / "m", *FEW)
+    assert "is a folder" in refused("fit", tmp_path / "folder.svm", f"--out {tmp_path}/m {FEW}")
 
 
 # -- commands ----------------------------------------------------------------------------------------------------------
@@ -140,20 +137,20 @@ def test_the_model_is_that_of_the_matrix(folder, tmp_path):
     expected.first_feature_ = 1
     minrisk.save(expected, tmp_path / "m")
     assert (tmp_path / "m").read_bytes() == (folder / "m").read_bytes()
-    run("predict", folder / "m", folder / "test.svm", "--out", folder / "decided.csv")
+    run("predict", folder / "m", folder / "test.svm", f"--out {folder}/decided.csv")
     decided = pd.read_csv(folder / "decided.csv")
     np.testing.assert_array_equal(decided["decision"], expected.predict(words(40, 1)[0]))
     assert decided["decision"].dtype == np.int64 and set(decided["decision"]) <= {2, 5, -1}
 
 
 def test_evaluation_and_what_is_shown(folder):
-    found = json.loads(run("evaluate", folder / "m", folder / "test.svm", "--json"))
+    found = as_json("evaluate", folder / "m", folder / "test.svm")
     X, y = words(40, 1)
     assert found["error"] == pytest.approx(np.mean(minrisk.load(folder / "m").predict(X) != y))
     assert found["target"] is None and found["rows"] == 40 and found["error"] < 0.2
     told = " ".join(run("evaluate", folder / "m", folder / "test.svm").split())
     assert "test.svm: 40 rows costs" in told
-    shown = json.loads(run("show", folder / "m", "--json"))
+    shown = as_json("show", folder / "m")
     assert shown["target"] is None and {line["feature"] for line in shown["importance"][:3]} == {
         "feature 1",
         "feature 2",
@@ -162,20 +159,18 @@ def test_evaluation_and_what_is_shown(folder):
 
 
 def test_a_summary_of_the_fit(folder, tmp_path):
-    said = run("fit", folder / "train.svm", *FEW, "--out", tmp_path / "m")
+    said = run("fit", folder / "train.svm", FEW, f"--out {tmp_path}/m")
     assert "90 rows, 12 features" in said and "3: -1, 2, 5" in said
-    told = json.loads(run("fit", folder / "train.svm", *FEW, "--out", tmp_path / "m", "--json"))
+    told = as_json("fit", folder / "train.svm", FEW, f"--out {tmp_path}/m")
     assert told["target"] is None and told["classes"] == [-1, 2, 5]
 
 
 def test_costs(folder, tmp_path):
     (tmp_path / "costs.csv").write_text("true,-1,2,5\n-1,0,1,9\n2,1,0,1\n5,1,1,0\n")
-    run("fit", folder / "train.svm", "--costs", tmp_path / "costs.csv", *FEW, "--out", tmp_path / "m")
+    run("fit", folder / "train.svm", f"--costs {tmp_path}/costs.csv {FEW} --out {tmp_path}/m")
     assert minrisk.load(tmp_path / "m").cost_.values[0, 2] == 9
     (tmp_path / "few.csv").write_text("true,-1,2\n-1,0,1\n2,1,0\n")
-    assert "the file" in refused(
-        "fit", folder / "train.svm", "--costs", tmp_path / "few.csv", *FEW, "--out", tmp_path / "m"
-    )
+    assert "the file" in refused("fit", folder / "train.svm", f"--costs {tmp_path}/few.csv {FEW} --out {tmp_path}/m")
 
 
 def test_other_numbers_of_features(folder, tmp_path):
@@ -196,7 +191,7 @@ def test_other_numbers_of_features(folder, tmp_path):
 
 def test_features_are_counted_from_where_the_training_did(folder, tmp_path):
     X, y = words(90)
-    run("fit", dumped(tmp_path / "zero.svm", X, y, zero_based=True), *FEW, "--out", tmp_path / "m")
+    run("fit", dumped(tmp_path / "zero.svm", X, y, zero_based=True), FEW, f"--out {tmp_path}/m")
     Z, z = words(40, 1)
     Z = sp.csr_matrix(np.c_[np.zeros(40), Z.toarray()[:, 1:]])  # without a feature 0
     found = run("predict", tmp_path / "m", dumped(tmp_path / "new.svm", Z, z, zero_based=True)).split()[1:]
@@ -217,7 +212,7 @@ def test_models_of_arrays_and_tables(folder, tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     assert run("predict", folder / "m", tmp_path / "t.csv") == run("predict", folder / "m", folder / "test.svm")
     frame.assign(y=words(40, 1)[1]).to_csv(tmp_path / "named.csv", index=False)
-    run("fit", tmp_path / "named.csv", "--target", "y", *FEW, "--out", tmp_path / "named")
+    run("fit", tmp_path / "named.csv", f"--target y {FEW} --out {tmp_path}/named")
     for command in ("predict", "evaluate"):
         assert "was trained on a table whose columns have names" in refused(
             command, tmp_path / "named", folder / "test.svm"
@@ -226,8 +221,8 @@ def test_models_of_arrays_and_tables(folder, tmp_path):
 
 def test_options_about_columns_are_refused(folder, tmp_path):
     train = folder / "train.svm"
-    assert "leave out --target" in refused("fit", train, "--target", "y", "--out", tmp_path / "m")
-    assert "leave out --target" in refused("evaluate", folder / "m", train, "--target", "y")
+    assert "leave out --target" in refused("fit", train, f"--target y --out {tmp_path}/m")
+    assert "leave out --target" in refused("evaluate", folder / "m", train, "--target y")
     for option, value in (
         ("--drop", "a"),
         ("--categorical", "a"),
@@ -235,10 +230,10 @@ def test_options_about_columns_are_refused(folder, tmp_path):
         ("--decimal", ","),
         ("--encoding", "utf-8"),
     ):
-        assert f"{option} is about tables with columns" in refused("fit", train, option, value, "--out", tmp_path / "m")
-    assert "--keep is about tables" in refused("predict", folder / "m", train, "--keep", "a")
+        assert f"{option} is about tables with columns" in refused("fit", train, option, value, f"--out {tmp_path}/m")
+    assert "--keep is about tables" in refused("predict", folder / "m", train, "--keep a")
     (tmp_path / "t.csv").write_text("x,y\n1,a\n2,b\n")
-    assert "Missing option '--target'" in refused("fit", tmp_path / "t.csv", "--out", tmp_path / "m")
+    assert "Missing option '--target'" in refused("fit", tmp_path / "t.csv", f"--out {tmp_path}/m")
 
 
 def test_labels_that_the_model_does_not_know(folder, tmp_path):
@@ -251,47 +246,22 @@ def test_labels_that_the_model_does_not_know(folder, tmp_path):
 
 def test_comparison(folder, tmp_path):
     X, y = words(90)
-    found = json.loads(
-        run(
-            "compare",
-            folder / "train.svm",
-            "--methods",
-            "rebel,sklearn.tree.DecisionTreeClassifier",
-            "--cv",
-            3,
-            "--n-jobs",
-            1,
-            "--json",
-        )
+    found = as_json(
+        "compare", folder / "train.svm", "--methods rebel,sklearn.tree.DecisionTreeClassifier --cv 3 --n-jobs 1"
     )
     same = minrisk.compare({"train": (X, y)}, methods=["rebel", "sklearn.tree.DecisionTreeClassifier"], cv=3)
     assert {line["method"]: line["error"] for line in found["methods"]} == {
         line["method"]: line["error"] for line in same.summary()
     }
-    assert "leave out --target" in refused("compare", folder / "train.svm", "--target", "y")
-    assert "--categorical is about tables" in refused("compare", folder / "train.svm", "--categorical", "y")
+    assert "leave out --target" in refused("compare", folder / "train.svm", "--target y")
+    assert "--categorical is about tables" in refused("compare", folder / "train.svm", "--categorical y")
     pd.DataFrame(np.c_[X.toarray(), y]).to_csv(tmp_path / "t.csv", index=False)
-    both = json.loads(
-        run(
-            "compare",
-            folder / "train.svm",
-            tmp_path / "t.csv",
-            "--target",
-            "12",
-            "--methods",
-            "rebel",
-            "--cv",
-            3,
-            "--n-jobs",
-            1,
-            "--json",
-        )
-    )
+    both = as_json("compare", folder / "train.svm", tmp_path / "t.csv", "--target 12 --methods rebel --cv 3 --n-jobs 1")
     assert both["folds"] == {"train": 3, "t": 3}
     assert "Missing option '--target'" in refused("compare", folder / "train.svm", tmp_path / "t.csv")
 
 
 def test_one_file_at_a_time(folder, tmp_path):
     train = folder / "train.svm"
-    assert "are read one at a time, got 2 files" in refused("fit", train, folder / "test.svm", "--out", tmp_path / "m")
-    assert "--bins-in is for Parquet files" in refused("fit", train, "--bins-in", tmp_path, "--out", tmp_path / "m")
+    assert "are read one at a time, got 2 files" in refused("fit", train, folder / "test.svm", f"--out {tmp_path}/m")
+    assert "--bins-in is for Parquet files" in refused("fit", train, "--bins-in", tmp_path, f"--out {tmp_path}/m")

@@ -9,14 +9,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 
-from minrisk.cli.app import app
 from minrisk.tables.columns import matched, take_features, take_labels
 from minrisk.tables.files import kind_of, open_table
 from minrisk.tables.source import TableError
 from minrisk.tables.text import Dialect
 from minrisk.tables.writing import write_table
+from tests.helpers.command_line import FEW, invoke, run
 
 
 @pytest.fixture
@@ -198,10 +197,10 @@ def test_short_and_cut_lines_on_the_command_line(tmp_path):
 
     def said(text, *args):
         path.write_text("x,z,y\n" + text)
-        result = CliRunner().invoke(app, [*map(str, args)])
+        result = invoke(*args)
         return result.exit_code, result.stderr
 
-    fit = ("fit", path, "--target", "y", "--method", "rebel", "--n-estimators", 2, "--out", model)
+    fit = ("fit", path, f"--target y {FEW} --out {model}")
     assert said(rows, *fit) == (0, "")
     short = f"minrisk: note: {path} has rows with fewer cells than its header, 1 in all (2 of 3 in line 32): what they lack is taken as missing\n"
     assert said(rows + "1,2\n", "predict", model, path) == (0, short)
@@ -332,23 +331,7 @@ def test_cells_of_very_many_digits_are_values_that_a_model_does_not_know(tmp_pat
     rows = [f"{k % 3}.5,{k % 2 + 1},{'ab'[k % 2]}" for k in range(20)]
     (tmp_path / "train.csv").write_text("x,kind,y\n" + "\n".join(rows) + "\n")
     (tmp_path / "new.csv").write_text(f"x,kind\n1.5,{'7' * 5000}\n0.5,2\n")
-    fit = [
-        "fit",
-        "train.csv",
-        "--target",
-        "y",
-        "--categorical",
-        "kind",
-        "--method",
-        "rebel",
-        "--n-estimators",
-        "2",
-        "--out",
-        "m",
-    ]
-    for command in (fit, ["predict", "m", "new.csv"]):
-        done = CliRunner().invoke(
-            app, [str(tmp_path / arg) if arg in ("train.csv", "new.csv", "m") else arg for arg in command]
-        )
-        assert done.exit_code == 0, done.output
+    run("fit", tmp_path / "train.csv", f"--target y --categorical kind {FEW} --out {tmp_path}/m")
+    done = invoke("predict", tmp_path / "m", tmp_path / "new.csv")
+    assert done.exit_code == 0, done.output
     assert "holds what training did not: ['7777777" in done.stderr and done.stdout.startswith("decision\n")
