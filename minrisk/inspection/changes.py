@@ -23,6 +23,7 @@ from minrisk.costs.units import avoidable
 from minrisk.data.frames import NUMBER
 from minrisk.estimator.decisions import decides_by_any_costs, decision_costs
 from minrisk.inspection.columns import TRUTH_VALUE, WHOLE_NUMBERS, ColumnTexts, kind_of_column, value_text
+from minrisk.inspection.shap_scores import TreeNodes
 from minrisk.model.links import expected_costs
 from minrisk.model.similarities import PackedRegressors, PackedSimilarities
 from minrisk.model.trees import PackedTrees
@@ -284,16 +285,8 @@ def _known_columns(model: Any, rows: FloatArray | None, types: Sequence[str]) ->
 
 def _thresholds(parts: Sequence[Any], d: int) -> list[FloatArray]:
     """Return the thresholds of each of the first d features in these trees, sorted, each once."""
-    features, thresholds = [np.empty(0, dtype=np.int64)], [np.empty(0)]
-    for part in parts:
-        if isinstance(part, PackedTrees):
-            inner = ~part.is_leaf
-            features.append(part.of_nodes("feature")[inner].astype(np.int64))
-            thresholds.append(part.of_nodes("threshold")[inner])
-    of, at = np.concatenate(features), np.concatenate(thresholds)
-    order = np.argsort(of, kind="stable")
-    bounds = np.searchsorted(of[order], np.arange(d + 1))
-    return [np.unique(at[order[bounds[j] : bounds[j + 1]]]) for j in range(d)]
+    found = [TreeNodes(part, d).thresholds for part in parts if isinstance(part, PackedTrees)]
+    return [np.unique(np.concatenate([np.empty(0), *(thresholds[j] for thresholds in found)])) for j in range(d)]
 
 
 def _spread(held: FloatArray, scale: float) -> float:

@@ -135,10 +135,7 @@ def codes_of_row(model: Any, x: Any) -> FloatArray:
         if x.shape[0] != 1:
             raise ValueError(f"x must be one row, got {x.shape[0]} rows: give one of them, such as X.iloc[[0]].")
         return np.asarray(codes_of_rows(model, sound_rows(x, "x").toarray() if issparse(x) else x))
-    named = is_row_mapping(_as_mapping(model, x))
     x = cells_given(model, x)
-    if named:
-        return _of_cells(model, x)
     cells = _array(x)
     if cells is None or cells.ndim != 1 or len(cells) != model.n_features_in_:
         got = "values of several shapes" if cells is None else f"shape {cells.shape}"

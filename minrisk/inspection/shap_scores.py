@@ -45,7 +45,7 @@ class TreeNodes:
     ----------
     packed : PackedTrees
     n_features : int
-        All features of the trees are below it.
+        Features whose thresholds are kept. Where rows get codes, all features of the trees are below it.
 
     Attributes
     ----------

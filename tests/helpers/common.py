@@ -33,6 +33,18 @@ def slow_after(n, cases):
     return [*cases[:n], *(pytest.param(*case, marks=pytest.mark.slow) for case in rest)]
 
 
+def fits_of(X, y):
+    """A function that fits classifiers to these rows, equal ones once: for tests that change none."""
+    made = {}
+
+    def fitted(model):
+        if repr(model) not in made:
+            made[repr(model)] = model.fit(X, y)
+        return made[repr(model)]
+
+    return fitted
+
+
 def slow_but(kept, cases):
     """The cases that are kept as they are, and the others marked slow."""
     return [case if case in kept else pytest.param(case, marks=pytest.mark.slow) for case in cases]

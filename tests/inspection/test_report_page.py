@@ -34,7 +34,7 @@ from minrisk.inspection.plotting import plain
 from minrisk.inspection.report_page import JudgedRows, MeanValue, _with_error
 from minrisk.metrics import best_constant_cost, cost_confusion_matrix, expected_cost
 from tests.helpers.command_line import invoke, refused, run
-from tests.helpers.common import slow_after, slow_but
+from tests.helpers.common import fits_of, slow_after, slow_but
 
 ODD = np.array(["<script>alert(1)</script>", "$\\foo$ & co", "größe \x1b[2J"])
 COST = CostMatrix([[0, 1, 5], [2, 0, 1], [9, 4, 0]], classes=ODD)
@@ -94,6 +94,10 @@ def checked(text):
     return page
 
 
+def costs_of(truth, decision):
+    return COST.values[COST.classes.index(truth), COST.decisions.index(decision)]
+
+
 def told(page, header):
     """The lines of the table that begins with this header."""
     (table,) = [table for table in page.tables if table[0][: len(header)] == header]
@@ -112,13 +116,23 @@ def wine():
     return X[:, :6], ODD[y]
 
 
+@pytest.fixture(scope="module")
+def fitted(wine):
+    return fits_of(*wine)
+
+
+@pytest.fixture(scope="module")
+def halved(wine):
+    return fits_of(wine[0][::2], wine[1][::2])
+
+
 PAGES = (MinRiskClassifier, REBELClassifier, LocalizedSimilaritiesClassifier, StructBoostClassifier)
 
 
 @pytest.mark.parametrize("cls", slow_but(PAGES, ALGORITHMS), ids=lambda cls: cls.__name__)
-def test_every_algorithm(cls, wine):
+def test_every_algorithm(cls, wine, halved):
     X, y = wine
-    model = cls(COST, n_estimators=5, random_state=0).fit(X[::2], y[::2])
+    model = halved(cls(COST, n_estimators=5, random_state=0))
     page = checked(report(model, X[1::2], y[1::2], title="A <b>title</b>"))
     assert page.headings[:3] == ["Model", "Risk", "Where the cost comes from"]
     headings = [heading for heading in page.headings if heading != "What moves the expected cost"]
@@ -140,15 +154,12 @@ def test_every_algorithm(cls, wine):
     dearest = told(page, ["true class", "decision", "rows"])[0]
     assert dearest[3] == plain(cells.max())
     worst = told(page, ["row", "true class"])
-    assert float(worst[0][3]) == max(
-        COST.values[list(COST.classes).index(a), list(COST.decisions).index(b)]
-        for a, b in zip(y[1::2], decided, strict=True)
-    )
+    assert float(worst[0][3]) == max(costs_of(a, b) for a, b in zip(y[1::2], decided, strict=True))
 
 
-def test_labels_are_shown_as_text(wine):
+def test_labels_are_shown_as_text(wine, fitted):
     X, y = wine
-    text = report(MinRiskClassifier(n_estimators=3, random_state=0).fit(X, y), X, y)
+    text = report(fitted(MinRiskClassifier(n_estimators=3, random_state=0)), X, y)
     page = checked(text)
     assert "<script>" not in text and "&lt;script&gt;" in text
     assert any("$\\foo$ & co" in cell for table in page.tables for row in table for cell in row)
@@ -160,9 +171,9 @@ def naive_standard_error(values, weight):
     return (sum(w**2 * (v - mean) ** 2 for w, v in zip(weight, values, strict=True)) * n / (n - 1)) ** 0.5 / sum(weight)
 
 
-def test_means_and_errors_with_weights(wine):
+def test_means_and_errors_with_weights(wine, halved):
     X, y = wine
-    model = MinRiskClassifier(COST, n_estimators=5, random_state=0).fit(X[::2], y[::2])
+    model = halved(MinRiskClassifier(COST, n_estimators=5, random_state=0))
     X, y = X[1::2], y[1::2]
     weight = np.random.default_rng(0).integers(0, 4, len(y)).astype(float)
     rows = JudgedRows(model, X, y, None, weight)
@@ -228,9 +239,9 @@ def test_referred_rows_are_told_apart_from_errors(wine, labels, prices):
     assert "Both are shares of all rows" in text and "<b>doctor" not in text
 
 
-def test_without_a_decision_that_is_no_class_nothing_is_referred(wine):
+def test_without_a_decision_that_is_no_class_nothing_is_referred(wine, halved):
     X, y = wine
-    text = report(REBELClassifier(COST, n_estimators=5).fit(X[::2], y[::2]), X[1::2], y[1::2])
+    text = report(halved(REBELClassifier(COST, n_estimators=5)), X[1::2], y[1::2])
     assert "referred" not in text and "Errors are decisions other than the true class." in text
 
 
@@ -239,17 +250,12 @@ def test_an_error_that_is_rounding_is_none():
     assert found == ["0.3 ± 0", "0.3 ± 0.0096", "1"]
 
 
-def test_worst_rows(wine):
+def test_worst_rows(wine, halved):
     X, y = wine
-    model = MinRiskClassifier(COST, n_estimators=3, random_state=0).fit(X[::2], y[::2])
+    model = halved(MinRiskClassifier(COST, n_estimators=5, random_state=0))
     page = checked(report(model, X, y, n_rows=4))
     lines, decided, p = told(page, ["row", "true class"]), model.predict(X), model.predict_proba(X)
-    costs = np.array(
-        [
-            COST.values[list(COST.classes).index(a), list(COST.decisions).index(b)]
-            for a, b in zip(y, decided, strict=True)
-        ]
-    )
+    costs = np.array([costs_of(a, b) for a, b in zip(y, decided, strict=True)])
     assert [float(line[3]) for line in lines] == sorted(costs, reverse=True)[: len(lines)] and 0 < len(lines) <= 4
     for line in lines:
         n = int(line[0])
@@ -309,9 +315,9 @@ def test_nothing_to_tell(wine):
     assert told(one, ["", "model"])[0][1] == "0"
 
 
-def test_no_rows(wine):
+def test_no_rows(wine, fitted):
     X, y = wine
-    model = REBELClassifier(n_estimators=2).fit(X, y)
+    model = fitted(REBELClassifier(n_estimators=2))
     with pytest.raises(ValueError, match="X must hold one row at least to be judged, got none"):
         report(model, X[:0], y[:0])
 
@@ -325,7 +331,7 @@ def test_a_class_that_the_model_does_not_know(wine):
     assert told(page, ["", "model"])[1][1].split(" ± ")[0] == plain(np.mean(model.predict(X) != y))
 
 
-def test_tables_and_sparse_rows(wine):
+def test_tables_and_sparse_rows(wine, fitted):
     X, y = wine
     frame = pd.DataFrame(X, columns=["<a>", "b", "c", "d", "e", "f"]).assign(
         colour=np.where(X[:, 0] > 13, "red", "blue")
@@ -335,16 +341,16 @@ def test_tables_and_sparse_rows(wine):
     assert "&lt;a&gt;" in text and "<a>" not in text
     sparse = csr_matrix(X)
     checked(report(MinRiskClassifier(n_estimators=3, random_state=0).fit(sparse, y), sparse, y))
-    model = REBELClassifier(n_estimators=3).fit(X, y)
+    model = fitted(REBELClassifier(n_estimators=3))
     assert (
         report(model, X.tolist(), y.tolist(), names=list("uvwxyz")).count("<th>u</th>") <= 2
     )  # of two kinds of importances
     assert "x[0]" not in report(model, X, y, names=list("uvwxyz"))
 
 
-def test_writes_a_whole_file_or_none(wine, tmp_path):
+def test_writes_a_whole_file_or_none(wine, tmp_path, fitted):
     X, y = wine
-    model = REBELClassifier(n_estimators=3).fit(X, y)
+    model = fitted(REBELClassifier(n_estimators=3))
     path = tmp_path / "page.html"
     assert report(model, X, y, path) == path.read_text(encoding="utf-8") == report(model, X, y, str(path))
     with pytest.raises(ValueError):
@@ -357,11 +363,11 @@ def test_writes_a_whole_file_or_none(wine, tmp_path):
         report(LogisticRegression(), X, y)
 
 
-def test_says_how_to_get_what_it_needs(wine, monkeypatch):
+def test_says_how_to_get_what_it_needs(wine, monkeypatch, fitted):
     import sys
 
     X, y = wine
-    model = REBELClassifier(n_estimators=2).fit(X, y)
+    model = fitted(REBELClassifier(n_estimators=2))
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match="Pictures need matplotlib"):
@@ -379,10 +385,9 @@ def test_on_the_command_line(tmp_path):
     data.iloc[::2].to_csv(tmp_path / "train.csv", index=False)
     data.iloc[1::2].to_csv(tmp_path / "test.csv", index=False)
     model, out = tmp_path / "wine.minrisk", tmp_path / "page.html"
-    run("fit", tmp_path / "train.csv", "--target", "kind", "--weight", "weight", "--n-estimators", 10, "--out", model)
-    done = invoke(
-        "report", model, tmp_path / "test.csv", "--out", out, "--weight", "weight", "--title", "Wine & co", "--rows", 2
-    )
+    run("fit", tmp_path / "train.csv", f"--target kind --weight weight --n-estimators 10 --out {model}")
+    call = ("report", model, tmp_path / "test.csv", "--weight weight --rows 2", "--title", "Wine & co")
+    done = invoke(*call, f"--out {out}")
     assert done.exit_code == 0 and done.stdout == "" and "89 rows judged" in done.stderr
     page = checked(out.read_text(encoding="utf-8"))
     from minrisk import load
@@ -392,13 +397,9 @@ def test_on_the_command_line(tmp_path):
     risk = told(page, ["", "model"])[0][1]
     assert risk.split(" ± ")[0] == plain(expected_cost(test["kind"], decided, sample_weight=test["weight"]))
     assert len(told(page, ["row", "true class"])) <= 2 and "<h1>Wine &amp; co</h1>" in out.read_text(encoding="utf-8")
-    assert run(
-        "report", model, tmp_path / "test.csv", "--out", "-", "--weight", "weight", "--title", "Wine & co", "--rows", 2
-    ) == out.read_text(encoding="utf-8")
-    assert "would overwrite" in refused("report", model, tmp_path / "test.csv", "--out", tmp_path / "test.csv")
-    assert "cannot be written" in refused(
-        "report", model, tmp_path / "test.csv", "--out", tmp_path / "none" / "page.html"
-    )
+    assert run(*call, "--out -") == out.read_text(encoding="utf-8")
+    for place, said in (("test.csv", "would overwrite"), ("none/page.html", "cannot be written")):
+        assert said in refused("report", model, tmp_path / "test.csv", f"--out {tmp_path}/{place}")
     assert "Missing option '--out'" in refused("report", model, tmp_path / "test.csv")
 
 

@@ -33,7 +33,7 @@ from minrisk import (
 from minrisk.ensemble import training
 from minrisk.ensemble.trees import Random
 from minrisk.inspection import to_frame, why
-from tests.helpers.common import crossed
+from tests.helpers.common import crossed, fits_of
 from tests.inspection.test_tree_frame import leaf_of, planes, with_linear
 
 COST = np.array([[0, 1, 5], [2, 0, 1], [9, 4, 0.0]])
@@ -49,6 +49,11 @@ def _close_figures():
 def wine():
     X, y = load_wine(return_X_y=True, as_frame=True)
     return X.iloc[:, :6], np.array(["red", "white", "rosé"])[y]
+
+
+@pytest.fixture(scope="module")
+def fitted(wine):
+    return fits_of(*wine)
 
 
 def moved(row, name, value):
@@ -103,10 +108,10 @@ def test_every_algorithm(cls, cost, wine):
 
 @pytest.mark.parametrize("n", [5, 61, 100, 130, 177])
 @pytest.mark.parametrize("missing", [False, True])
-def test_changes_are_the_smallest(n, missing, wine):
+def test_changes_are_the_smallest(n, missing, wine, fitted):
     """Along a column: values between the row's and the change decide alike, and no column is forgotten."""
     X, y = wine
-    model = MinRiskClassifier(COST, n_estimators=20, pool=False, random_state=0).fit(X, y)
+    model = fitted(MinRiskClassifier(COST, n_estimators=20, pool=False, random_state=0))
     row = X.iloc[[n]].copy()
     if missing:
         row.iloc[0, 1] = np.nan
@@ -179,9 +184,9 @@ def test_changes_without_rows(wine):
         )
 
 
-def test_wanted_and_columns(wine):
+def test_wanted_and_columns(wine, fitted):
     X, y = wine
-    model = MinRiskClassifier(n_estimators=20, pool=False, random_state=0).fit(X, y)
+    model = fitted(MinRiskClassifier(n_estimators=20, pool=False, random_state=0))
     row = X.iloc[[70]]
     own = model.predict(row)[0]
     for label in set(y) - {own}:
@@ -199,9 +204,9 @@ def test_wanted_and_columns(wine):
         why(model, row, columns=["colour"])
 
 
-def test_size_is_in_standard_deviations(wine):
+def test_size_is_in_standard_deviations(wine, fitted):
     X, y = wine
-    model = MinRiskClassifier(n_estimators=20, pool=False, random_state=0).fit(X, y)
+    model = fitted(MinRiskClassifier(n_estimators=20, pool=False, random_state=0))
     found = why(model, X.iloc[[70]], X)
     assert [c.size for c in found.changes] == sorted(c.size for c in found.changes)
     for change in found.changes:
@@ -298,9 +303,9 @@ def test_rows_that_are_none(table, wine):
     assert why(model, row | {"colour": None}).decision == model.predict(moved(X.iloc[[0]], "colour", None))[0]
 
 
-def test_other_costs(wine):
+def test_other_costs(wine, fitted):
     X, y = wine
-    model = MinRiskClassifier(n_estimators=20, random_state=0).fit(X, y)
+    model = fitted(MinRiskClassifier(n_estimators=20, random_state=0))
     row = X.iloc[[70]]
     p = dict(zip(model.classes_, model.predict_proba(row)[0], strict=True))
     dear = {"red": {"white": 50, "rosé": 50}, "white": {"red": 1, "rosé": 1}, "rosé": {"red": 1, "white": 1}}
@@ -313,8 +318,8 @@ def test_other_costs(wine):
     own = np.array([[[0, 7, 1], [3, 0, 1], [2, 1, 0.0]]])
     assert why(model, row, cost=own).decision == model.predict(row, cost=own)[0]
     for other in (
-        REBELClassifier(n_estimators=3).fit(X, y),
-        MinRiskClassifier(COST, surrogate="gll", n_estimators=3).fit(X, y),
+        fitted(REBELClassifier(n_estimators=3)),
+        fitted(MinRiskClassifier(COST, surrogate="gll", n_estimators=3)),
     ):
         with pytest.raises(ValueError, match="cost is for models that decide by any costs"):
             why(other, row, cost=dear)
@@ -341,10 +346,10 @@ def test_costs_by_row(wine):
     assert why(other, X.iloc[[70]], X, y).rule == "score"
 
 
-def test_more_decisions_than_classes(wine):
+def test_more_decisions_than_classes(wine, fitted):
     X, y = wine
     cost = np.column_stack([COST, [0.3, 0.3, 0.3]])
-    model = MinRiskClassifier(cost, n_estimators=5, random_state=0).fit(X, y)
+    model = fitted(MinRiskClassifier(cost, n_estimators=5, random_state=0))
     found = why(model, X.iloc[[70]])
     assert {a.decision for a in found.answers} == set(model.decisions_) and len(found.answers) == 4
     (refer,) = [a for a in found.answers if a.decision == "refer"]
@@ -411,7 +416,7 @@ def test_importing_it_draws_nothing_in():
     assert told.strip() == "set()"
 
 
-def test_wrong_calls(wine):
+def test_wrong_calls(wine, fitted):
     X, y = wine
     with pytest.raises(
         TypeError,
@@ -420,7 +425,7 @@ def test_wrong_calls(wine):
         why(LogisticRegression(), X.iloc[[0]])
     with pytest.raises(NotFittedError):
         why(REBELClassifier(), X.iloc[[0]])
-    model = REBELClassifier(n_estimators=2).fit(X, y)
+    model = fitted(REBELClassifier(n_estimators=2))
     with pytest.raises(ValueError, match="got y alone"):
         why(model, X.iloc[[0]], y=y)
     with pytest.raises(ValueError, match="y must hold a class for each of the 178 rows of X, got 3"):
@@ -431,9 +436,9 @@ def test_wrong_calls(wine):
         why(model, X.iloc[[0]]).plot(plt.subplots()[1])
 
 
-def test_frames_hold_all(wine):
+def test_frames_hold_all(wine, fitted):
     X, y = wine
-    found = why(REBELClassifier(n_estimators=10).fit(X, y), X.iloc[[0]], X, y)
+    found = why(fitted(REBELClassifier(n_estimators=10)), X.iloc[[0]], X, y)
     frame = found.to_frame()
     assert frame["decision"].tolist() == [a.decision for a in found.answers] and frame["behind"].tolist() == [
         a.behind for a in found.answers
@@ -463,9 +468,9 @@ def test_text_of_others_is_escaped(wine):
     plt.gcf().draw_without_rendering()
 
 
-def test_picture(wine):
+def test_picture(wine, fitted):
     X, y = wine
-    model = MinRiskClassifier(n_estimators=10, pool=False, random_state=0).fit(X, y)
+    model = fitted(MinRiskClassifier(n_estimators=20, pool=False, random_state=0))
     found = why(model, X.iloc[[70]], X)
     left, right = plt.subplots(1, 2)[1]
     assert found.plot((left, right)) is found
@@ -476,7 +481,7 @@ def test_picture(wine):
 
 
 # -- rows and costs as predict takes them ---------------------------------------------------------------------------------
-def test_a_row_by_numbers_of_columns_is_taken_alike(wine):
+def test_a_row_by_numbers_of_columns_is_taken_alike(wine, fitted):
     X, y = wine
     numbers = X.to_numpy()
     model = MinRiskClassifier(n_estimators=5, pool=False, random_state=0).fit(numbers, y)
@@ -489,7 +494,7 @@ def test_a_row_by_numbers_of_columns_is_taken_alike(wine):
     gone[0, 2] = np.nan
     np.testing.assert_array_equal(model.predict_proba(absent), model.predict_proba(gone))
     assert why(model, absent).decision == model.predict(gone)[0]
-    named = REBELClassifier(n_estimators=5).fit(X, y)
+    named = fitted(REBELClassifier(n_estimators=5))
     for wrong, told, fitted in (
         ({0: 1.0}, r"lacks \[1, 2, 3, 4, 5\]: give None", model),
         (row | {"x": 1}, r"has \['x'\]: leave these out", model),
@@ -512,10 +517,10 @@ def test_a_row_by_numbers_with_categories_in_an_array():
         assert len(model.predict({0: "never", 1: 0.5})) == 1
 
 
-def test_a_matrix_for_the_row_is_told_as_stated(wine):
+def test_a_matrix_for_the_row_is_told_as_stated(wine, fitted):
     """As `predict` reads it, in the unit that it is stated in, also with a further decision."""
     X, y = wine
-    model, row = MinRiskClassifier(n_estimators=10, pool=False, random_state=0).fit(X, y), X.iloc[[70]]
+    model, row = fitted(MinRiskClassifier(n_estimators=20, pool=False, random_state=0)), X.iloc[[70]]
     own = np.array([[[5, 712, 120, 9], [305, 5, 100, 9], [205, 105, 5, 9.0]]])
     found, p = why(model, row, cost=own), model.predict_proba(row)[0]
     assert found.decision == model.predict(row, cost=own)[0]
@@ -526,27 +531,27 @@ def test_a_matrix_for_the_row_is_told_as_stated(wine):
 
 
 @pytest.mark.parametrize("n_rows", [-1, 1.5, "3", None, True, [1]])
-def test_n_rows_is_a_whole_number(wine, n_rows):
+def test_n_rows_is_a_whole_number(wine, n_rows, fitted):
     X, y = wine
     with pytest.raises(ValueError, match="why: n_rows must be a whole number at least 0"):
-        why(REBELClassifier(n_estimators=2).fit(X, y), X.iloc[[0]], X, y, n_rows=n_rows)
+        why(fitted(REBELClassifier(n_estimators=2)), X.iloc[[0]], X, y, n_rows=n_rows)
 
 
-def test_no_rows_that_look_alike(wine):
+def test_no_rows_that_look_alike(wine, fitted):
     X, y = wine
-    assert why(REBELClassifier(n_estimators=2).fit(X, y), X.iloc[[0]], X, y, n_rows=0).similar == []
+    assert why(fitted(REBELClassifier(n_estimators=2)), X.iloc[[0]], X, y, n_rows=0).similar == []
 
 
-def test_columns_that_are_no_list(wine):
+def test_columns_that_are_no_list(wine, fitted):
     X, y = wine
     for columns in ("alcohol", 3):
         with pytest.raises(ValueError, match="columns must be a list of names or positions"):
-            why(REBELClassifier(n_estimators=2).fit(X, y), X.iloc[[0]], columns=columns)
+            why(fitted(REBELClassifier(n_estimators=2)), X.iloc[[0]], columns=columns)
 
 
-def test_classes_of_rows_that_are_none(wine):
+def test_classes_of_rows_that_are_none(wine, fitted):
     X, y = wine
-    model = REBELClassifier(n_estimators=2).fit(X, y)
+    model = fitted(REBELClassifier(n_estimators=2))
     for labels in (5, "abc", y[:3], np.c_[y, y], iter(y)):
         with pytest.raises(ValueError, match="y must hold a class for each of the 178 rows of X, got"):
             why(model, X.iloc[[0]], X, labels)
