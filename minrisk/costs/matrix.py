@@ -367,6 +367,13 @@ def not_finite(name: str, value: float) -> str:
     return f"{name} must be a finite number, got {value}: {way}a decision never to be taken gets a large finite cost."
 
 
+def below_zero(name: str, value: float) -> str:
+    """Return the message about a cell that is negative."""
+    return (
+        f"{name} must be zero or more, got {value:g}: write a gain as a smaller cost, by adding a constant to its row."
+    )
+
+
 def check_cells(values: FloatArray, rows: Labels | None, columns: Labels | None) -> None:
     """Raise a ValueError that names the first cell not finite or below zero.
 
@@ -380,10 +387,7 @@ def check_cells(values: FloatArray, rows: Labels | None, columns: Labels | None)
         raise ValueError(not_finite(cell(i, j, rows, columns), values[i, j]))
     if least < 0:
         i, j = np.argwhere(values < 0)[0].tolist()
-        raise ValueError(
-            f"{cell(i, j, rows, columns)} must be zero or more, got {values[i, j]:g}: "
-            f"write a gain as a smaller cost, by adding a constant to its row."
-        )
+        raise ValueError(below_zero(cell(i, j, rows, columns), values[i, j]))
 
 
 def _right_cells(n_classes: int, classes: Labels | None, decisions: Labels | None) -> list[tuple[int, int]]:

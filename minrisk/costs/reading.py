@@ -31,6 +31,7 @@ from minrisk.costs.labels import (
 from minrisk.costs.matrix import (
     CostMatrix,
     as_numbers,
+    below_zero,
     check_cells,
     column_names,
     is_frame,
@@ -566,6 +567,9 @@ class CostsPerRow(NamedTuple):
         if not np.all(np.isfinite(self.values)):
             n, i, j = np.argwhere(~np.isfinite(self.values))[0].tolist()
             raise ValueError(not_finite(f"cost[{n}, {i}, {j}]", self.values[n, i, j]))
+        if self.values.min(initial=0.0) < 0.0:
+            n, i, j = np.argwhere(self.values < 0.0)[0].tolist()
+            raise ValueError(below_zero(f"cost[{n}, {i}, {j}]", self.values[n, i, j]))
         return self.values
 
     def own_rows(self, codes: IntArray, classes: Labels) -> CostsPerRow:
@@ -668,16 +672,19 @@ def _check_places(table: FloatArray, truth: IntArray, classes: Labels) -> None:
         )
 
 
-def check_sample_order(cost: Any, **beside: Any) -> None:
-    """Refuse costs per sample whose row labels say that they belong to other samples, or to the same in another order.
+def check_sample_order(given: Any, name: str = "cost", **beside: Any) -> None:
+    """Refuse what is given for each sample if its row labels are those of the samples in another order.
 
     Rows are taken by position, as scikit-learn takes all its arguments. Such a table is nearly always one of two that
-    has been shuffled or selected without the other, and then every sample would be given the costs of another one.
+    has been shuffled without the other, and then every sample would be given the costs of another one. Costs with the
+    labels of other samples are refused as well.
 
     Parameters
     ----------
-    cost : object
-        Costs per sample. Only those of pandas have row labels.
+    given : object
+        Costs, labels, weights or groups. Only those of pandas have row labels.
+    name : str, default="cost"
+        What messages call it.
     **beside : object
         Tables or series with a row for each sample, by the names of their arguments.
 
@@ -696,21 +703,21 @@ def check_sample_order(cost: Any, **beside: Any) -> None:
     ValueError: cost must have its rows in the order of y, got other row labels or another order, 7 in row 0 where \
 y has 5: pass cost.loc[y.index], or cost.to_numpy() if the rows belong together by position.
     """
-    own: Any = getattr(cost, "index", None)
+    own: Any = getattr(given, "index", None)
     if not hasattr(own, "is_unique"):
         return
-    for name, table in beside.items():
+    for place, table in beside.items():
         others: Any = getattr(table, "index", None)
         if not hasattr(others, "is_unique") or len(others) != len(own) or own.equals(others):
             continue
         same = own.is_unique and others.is_unique and own.isin(others).all()
-        if same or not (_is_counted(own) or _is_counted(others)):
+        if same or (name == "cost" and not (_is_counted(own) or _is_counted(others))):
             pairs = zip(own.tolist(), others.tolist(), strict=True)
             row, (label, other) = next((row, pair) for row, pair in enumerate(pairs) if pair[0] != pair[1])
             raise ValueError(
-                f"cost must have its rows in the order of {name}, got other row labels or another order, "
-                f"{label!r} in row {row} where {name} has {other!r}: pass cost.loc[{name}.index], or "
-                "cost.to_numpy() if the rows belong together by position."
+                f"{name} must have its rows in the order of {place}, got other row labels or another order, "
+                f"{label!r} in row {row} where {place} has {other!r}: pass {name}.loc[{place}.index], or "
+                f"{name}.to_numpy() if the rows belong together by position."
             )
 
 

@@ -156,6 +156,8 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         The classes are those of y, or those that the constructor's `cost` names if y lacks some of them.
         A constant that is added to all costs of a row changes no decision.
 
+        Labels, weights and groups of pandas whose row labels are those of X in another order are refused.
+
         `groups` are kept together in the folds of `MinRiskClassifier`, in the rows that `early_stopping` sets apart,
         and where shares of classes stand for categories of many values. A warm start needs the same groups again. Dask
         collections have none.
@@ -168,6 +170,8 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         checked = check_parameters(type(self).__name__, given, self._rules)
         if groups is not None and is_partitioned(X):
             raise ValueError("groups keep rows together that are here: leave groups out for Dask collections.")
+        for name, each in (("y", y), ("sample_weight", sample_weight), ("groups", groups)):
+            check_sample_order(each, name, X=X)
         group = group_codes(groups)
         with callbacks_of(self):
             with keeping_what_is_learnt() as stop:

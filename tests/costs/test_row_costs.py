@@ -13,6 +13,7 @@ from minrisk import (
     MultiBoostClassifier,
     REBELClassifier,
     StagewiseMCBoostClassifier,
+    apply_costs,
     costs,
     load,
     metrics,
@@ -308,3 +309,27 @@ def test_columns_without_names_are_the_decisions_of_the_model():
         assert "inspect" in CostConfusionDisplay.from_estimator(model, X, y, cost=cost).decision_labels
     assert "inspect" in report(model, X, y, cost=rows)
     plt.close("all")
+
+
+def test_matrices_of_rows_below_zero_are_refused():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
+    model = MinRiskClassifier(n_estimators=2, random_state=0, pool=False).fit(X, y)
+    cost = np.tile([[0.0, 1.0], [5.0, 0.0]], (60, 1, 1))
+    cost[7, 1, 0] = -5.0
+    for decide in (lambda: model.predict(X, cost=cost), lambda: apply_costs(model.predict_proba(X), [0, 1], cost)):
+        with pytest.raises(ValueError, match=r"cost\[7, 1, 0\] must be zero or more, got -5"):
+            decide()
+
+
+@pytest.mark.parametrize("name", ["y", "sample_weight", "groups"])
+def test_rows_of_x_in_another_order_are_refused(name):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    parts = {"y": (X["a"] > 0).astype(int), "sample_weight": X["a"].abs() + 1.0, "groups": X["b"].round().astype(int)}
+    model = REBELClassifier(n_estimators=2).fit(X, **parts)
+    shuffled = parts[name].sample(frac=1, random_state=0)
+    with pytest.raises(ValueError, match=rf"{name} must have its rows in the order of X.*pass {name}.loc\[X.index\]"):
+        model.fit(X, **{**parts, name: shuffled})
+    model.fit(X, **{**parts, name: shuffled.to_numpy()})
+    model.fit(X.set_axis(range(60, 120)), **{**parts, name: shuffled})  # labels of something else say nothing
