@@ -207,7 +207,7 @@ class Column:
         if _is_of_objects(native):
             return self._coded_cells()
         if self.cells.dtype == nw.String and hasattr(native, "type"):  # Arrow's, of any kind of text
-            return _coded_dictionary(native.cast("large_string").dictionary_encode())
+            return _coded_dictionary(self._sound(native).cast("large_string").dictionary_encode())
         if self.cells.dtype == nw.String and hasattr(native, "factorize"):  # of pandas
             codes, found = native.factorize()
             return CodedCells(codes.astype(np.int64), list(found))
@@ -219,8 +219,20 @@ class Column:
             return CodedCells(np.where(np.isnan(numbers), -1, numbers).astype(np.int64), values)
         arrow = _as_arrow(native)
         if arrow is not None and str(arrow.type).startswith("dictionary"):
-            return _coded_dictionary(arrow)
+            return _coded_dictionary(self._sound(arrow))
         return self._coded_cells()
+
+    def _sound(self, arrow: Any) -> Any:
+        """Return cells of Arrow whose texts are UTF-8, and whose codes are those of values."""
+        try:
+            arrow.validate(full=True)
+        except ValueError as problem:  # Arrow's own kind of it
+            told = short(str(problem), 100)
+            raise ValueError(
+                f"column {self.name!r} of X must hold sound cells, got broken ones, as Arrow says ({told}): write it "
+                "again."
+            ) from None
+        return arrow
 
     def _coded_cells(self) -> CodedCells:
         """Code them by comparing cells of any type."""

@@ -939,3 +939,15 @@ def test_masked_entries_are_refused(name):
     if name == "X":
         with pytest.raises(ValueError, match="X must have no masked entries"):
             model.predict(masked["X"])
+
+
+@pytest.mark.parametrize("kind", ["texts", "codes"])
+def test_broken_cells_of_arrow_are_refused(kind):
+    codes = np.arange(60) % 3
+    if kind == "codes":
+        broken = pa.DictionaryArray.from_arrays(pa.array(codes + 1), pa.array(["a", "b", "c"]), safe=False)
+    else:
+        ends = pa.py_buffer(np.arange(4, dtype=np.int32).tobytes())
+        broken = pa.Array.from_buffers(pa.string(), 3, [None, ends, pa.py_buffer(b"a\xffb")]).take(pa.array(codes))
+    with pytest.raises(ValueError, match="column 't' of X must hold sound cells"):
+        REBELClassifier(n_estimators=2).fit(pa.table({"t": broken}), codes)
