@@ -155,7 +155,8 @@ def _columns(model: Any, packed: PackedTrees, names: Sequence[str] | None) -> di
     if packed.slope is not None and packed.origin is not None:
         columns["origin"] = after(0.0, np.where(leaf, packed.origin, np.nan))
         for name, values in zip(scores, vectors.T, strict=True):
-            rise = packed.slope * values[packed.counted("vector")]
+            with np.errstate(over="ignore"):  # a product beyond float64 is infinite in the table
+                rise = packed.slope * values[packed.counted("vector")]
             columns[f"slope of {name.removeprefix('score of ')}"] = after(0.0, np.where(leaf, rise, np.nan))
     return columns
 
