@@ -6,7 +6,6 @@ import io
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from minrisk._utils.text import short
 from minrisk.cli.common import quoted, unmatched
 from minrisk.cli.streams import note
 from minrisk.costs import CostMatrix, as_cost, ordinal, uniform
-from minrisk.costs.files import CostCells, cost_cells
+from minrisk.costs.files import CostCells, cost_cells, name_of_cost
 from minrisk.costs.labels import written_numbers
 from minrisk.costs.reading import stated_cost
 from minrisk.data.marks import separated_by
@@ -62,14 +61,14 @@ def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect)
             f"--costs must be a CSV file, 'uniform', 'ordinal' or 'ordinal:P', got {short(given, 100)!r}, which is no "
             "file."
         )
-    table, name = _read(path, stated), shown(path)
-    _check_labels(table, name, labels, source)
-    _check_values(table, name)
+    table = _read(path, stated)
+    _check_labels(table, labels, source)
+    _check_values(table)
     frame = pd.DataFrame(table.values, _known(table.classes, labels), _known(table.decisions, labels))
     try:
         return stated_cost(frame, labels)
     except ValueError as error:
-        raise click.ClickException(f"{name}: {error}") from None
+        raise click.ClickException(f"{table.name}: {error}") from None
 
 
 def _ordinal(given: str, power: str, labels: list[Any], source: str) -> CostMatrix:
@@ -99,7 +98,7 @@ def _read(path: Path, stated: Dialect) -> CostCells:
         raise click.ClickException(f"{path} cannot be read: {error.strerror or error}.") from None
     (text, content), name = _text(data, path, stated), shown(path)
     try:
-        found = cost_cells(content, name, text.delimiter, partial(_cost, name), stated.decimal, text.first)
+        found = cost_cells(content, name, text.delimiter, stated.decimal, text.first)
     except ValueError as error:
         raise click.ClickException(str(error)) from None
     usual = separated_by(text.delimiter) if found.delimiter != text.delimiter else None
@@ -124,28 +123,28 @@ def _text(data: bytes, path: Path, stated: Dialect) -> tuple[Text, str]:
         raise click.ClickException(f"{shown(path)} {error}.") from None
 
 
-def _check_labels(table: CostCells, name: str, labels: Sequence[Any], source: str) -> None:
+def _check_labels(table: CostCells, labels: Sequence[Any], source: str) -> None:
     """Check that each class has a row, and no column is a slip of the pen; a note names the rows of other classes."""
     lacking, others = unmatched(labels, table.classes), unmatched(table.classes, labels)
     if lacking:
         rows = "row" if len(lacking) == 1 else "rows"
         slip = f" while {quoted(others)} are no classes there: correct these labels, or" if others else ":"
         raise click.ClickException(
-            f"the costs in {name} must have a row for every class of {source}, got none for {quoted(lacking)}{slip} "
-            f"add the {rows}."
+            f"the costs in {table.name} must have a row for every class of {source}, got none for {quoted(lacking)}"
+            f"{slip} add the {rows}."
         )
     if others:
-        rows = f"of which the costs in {name} have rows: they hold where such a class comes up"
+        rows = f"of which the costs in {table.name} have rows: they hold where such a class comes up"
         note(f"{source} does not hold {quoted(others)}, {rows}")
     without, extra = unmatched(labels, table.decisions), unmatched(table.decisions, [*labels, *others])
     if extra and 0 < len(without) < len(labels):
         raise click.ClickException(
-            f"the costs in {name} name {quoted(extra)} as a decision, but have no column for the class "
+            f"the costs in {table.name} name {quoted(extra)} as a decision, but have no column for the class "
             f"{quoted(without)}: correct the name, or add the column (large costs, if that is never to be decided)."
         )
 
 
-def _check_values(table: CostCells, name: str) -> None:
+def _check_values(table: CostCells) -> None:
     """Check that costs are finite and zero or more, and correct decisions cost nothing; a class without any cost is
     told.
     """
@@ -153,24 +152,24 @@ def _check_values(table: CostCells, name: str) -> None:
     if len(wrong):
         i, j = wrong[0]
         raise click.ClickException(
-            f"{_cost(name, table.classes[i], table.decisions[j])} must be a finite number, got {table.values[i, j]}: a "
-            "decision never to be taken gets a large finite cost."
+            f"{name_of_cost(table.classes[i], table.decisions[j], table.name)} must be a finite number, got "
+            f"{table.values[i, j]}: a decision never to be taken gets a large finite cost."
         )
     for i, own in enumerate(matched(table.classes, table.decisions)):
-        _check_row(table, name, i, own)
+        _check_row(table, i, own)
     free = [label for label, row in zip(table.classes, table.values, strict=True) if not row.any()]
     if free:
-        note(f"the costs in {name} are all zero for {quoted(free)}, which then count for nothing")
+        note(f"the costs in {table.name} are all zero for {quoted(free)}, which then count for nothing")
 
 
-def _check_row(table: CostCells, name: str, i: int, own: int) -> None:
+def _check_row(table: CostCells, i: int, own: int) -> None:
     """Check that the correct decision, in column `own`, costs 0 and no other less; -1: the class has none."""
     row = table.values[i]
     least, right = int(row.argmin()), 0.0 if own < 0 else float(row[own])
     if row[least] >= right == 0.0:
         return
     at = least if own < 0 or row[least] < right else own
-    cost, got = _cost(name, table.classes[i], table.decisions[at]), written(row[at])
+    cost, got = name_of_cost(table.classes[i], table.decisions[at], table.name), written(row[at])
     size = written(abs(row[at]))
     by = f"{f'add {size} to' if row[at] < 0 else f'subtract {size} from'} all costs of the row"
     if own < 0:
@@ -183,10 +182,6 @@ def _check_row(table: CostCells, name: str, i: int, own: int) -> None:
         if right != 0.0:
             problem += ", and then take the cost of the correct decision from all costs of the row"
     raise click.ClickException(f"{cost} {problem}.")
-
-
-def _cost(name: str, truth: str, decision: str) -> str:
-    return f"the cost of deciding {decision!r} where {truth!r} is true, in {name},"
 
 
 def _known(written: Sequence[str], labels: Sequence[Any]) -> list[Any]:

@@ -10,7 +10,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -18,7 +18,9 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from minrisk._typing import FloatArray
+from minrisk._utils import warn_caller
 from minrisk._utils.text import short
+from minrisk.costs.labels import Labels, as_labels
 from minrisk.data.marks import (
     COMMA_GROUPS,
     COMMA_NUMBER,
@@ -27,10 +29,12 @@ from minrisk.data.marks import (
     POINT_GROUPS,
     POINTED,
     SAID,
+    Marks,
     detected_delimiter,
+    separated_by,
 )
 
-__all__ = ["CostCells", "cost_cells", "read_file"]
+__all__ = ["CostCells", "cost_cells", "name_of_cost", "read_file"]
 
 _BELOW_ONE = re.compile(r"\s*[+-]?0+,")  # no comma between thousands follows a 0
 
@@ -40,8 +44,10 @@ class CostCells(NamedTuple):
 
     Attributes
     ----------
+    name : str
+        Of the file, for messages.
     classes, decisions : list of str
-        The first column and the header, as they are written.
+        The first column and the header, without blanks around them.
     values : ndarray of shape (K, D)
     delimiter : str
     found : list of str
@@ -50,6 +56,7 @@ class CostCells(NamedTuple):
         How a number is read whose mark may have been meant for thousands.
     """
 
+    name: str
     classes: list[str]
     decisions: list[str]
     values: FloatArray
@@ -58,23 +65,15 @@ class CostCells(NamedTuple):
     doubtful: str | None
 
 
-class FileText(NamedTuple):
-    """A text table, what separates its cells, and the number of the line that it begins with."""
-
-    content: str
-    delimiter: str
-    first: int
-
-
-def read_file(path: Path) -> FileText:
-    """Return what a file of costs in UTF-8 holds, and what separates its cells.
+def read_file(path: Path) -> tuple[FloatArray, Labels, Labels]:
+    """Return the numbers, the true classes and the decisions of a file of costs in UTF-8.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it is not text in UTF-8.
+        If it is not text in UTF-8, or no table of numbers.
     """
     if not os.path.isfile(path):  # of a name that is too long for any file `Path` would raise
         raise FileNotFoundError(
@@ -82,19 +81,27 @@ def read_file(path: Path) -> FileText:
             f"correct the path, or pass a table of numbers, such as minrisk.costs.balanced(y)."
         )
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:  # -sig: spreadsheets write a byte order mark
-            text = file.read()
+        text = path.read_bytes().decode("utf-8-sig")  # -sig: spreadsheets write a byte order mark
     except UnicodeDecodeError:
         raise ValueError(f"{path} must be text in UTF-8, got other bytes: save it as a UTF-8 CSV file.") from None
     said = SAID.match(text)
-    if said is not None:
-        return FileText(text[said.end() :], said.group(1), 2)
-    return FileText(text, detected_delimiter(lambda mark: _rows_up_to_an_error(text, mark)), 1)
+    if said is None:
+        found = cost_cells(text, str(path), detected_delimiter(lambda mark: _readable(text, mark)))
+    else:
+        found = cost_cells(text[said.end() :], str(path), said.group(1), first=2)
+    if found.doubtful is not None:
+        from minrisk.data.column_report import DataWarning
+
+        warn_caller(
+            f"{path} is {separated_by(found.delimiter)}, and {found.doubtful}: write its costs without marks between "
+            "thousands if another number is meant.",
+            DataWarning,
+        )
+    classes = as_labels(found.classes, f"the true classes (first column) of {path}")
+    return found.values, classes, as_labels(found.decisions, f"the decisions (header) of {path}")
 
 
-def cost_cells(
-    text: str, name: str, delimiter: str, named: Callable[[str, str], str], decimal: str | None = None, first: int = 1
-) -> CostCells:
+def cost_cells(text: str, name: str, delimiter: str, decimal: str | None = None, first: int = 1) -> CostCells:
     r"""Return the labels and numbers of the text of a file.
 
     Parameters
@@ -105,8 +112,6 @@ def cost_cells(
         Of the file, for messages.
     delimiter : str
         What separates the cells, unless commas make a table of costs.
-    named : callable
-        What messages call the cost of a true class and a decision.
     decimal : str, optional
         The decimal mark, if that was stated.
     first : int, default=1
@@ -119,58 +124,56 @@ def cost_cells(
 
     Examples
     --------
-    >>> found = cost_cells("true;a;b\na;0;1,5\nb;2;0\n", "c.csv", ";", lambda true, decision: f"{decision} for {true}")
+    >>> found = cost_cells("true;a;b\na;0;1,5\nb;2;0\n", "c.csv", ";")
     >>> found.decisions, found.values.tolist(), found.found
     (['a', 'b'], [[0.0, 1.5], [2.0, 0.0]], ['with decimal commas'])
     """
     if delimiter != ",":  # which may stand in labels of a table with commas, once in each line
-        try:
-            found = _cells(text, name, ",", named, decimal, first)
-        except ValueError:
-            pass
-        else:
+        with suppress(ValueError):
+            found = _cells(text, name, ",", decimal, first)
             if len(found.decisions) > 1:
                 return found
-    if _header_cells(text, delimiter) < 2:  # lines are so unlike each other that none was found: the header says
-        delimiter = max(DELIMITERS, key=lambda mark: _header_cells(text, mark))
-    return _cells(text, name, delimiter, named, decimal, first)
+
+    def width(mark: str) -> int:
+        return max(map(len, _readable(text, mark)[:1]), default=0)
+
+    if width(delimiter) < 2:  # lines are so unlike each other that none was found: the header says
+        delimiter = max(DELIMITERS, key=width)
+    return _cells(text, name, delimiter, decimal, first)
 
 
-def _rows_up_to_an_error(text: str, delimiter: str) -> list[list[str]]:
-    """Return the rows that are not blank, up to one that cannot be read."""
-    rows = []
-    with suppress(csv.Error, ValueError):  # a delimiter that is none
-        for cells in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
-            if any(map(str.strip, cells)):
-                rows.append(cells)
+def name_of_cost(truth: str, decision: str, name: str) -> str:
+    """Return what messages call a cell of a file."""
+    return f"the cost of deciding {decision!r} where {truth!r} is true, in {name},"
+
+
+def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the last line and the cells, without blanks around them, of each row that is not blank."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    for row in reader:
+        cells = [cell.strip() for cell in row]
+        if any(cells):
+            yield reader.line_num, cells
+
+
+def _readable(text: str, delimiter: str) -> list[list[str]]:
+    """Return the cells of the rows up to one that cannot be read."""
+    rows: list[list[str]] = []
+    with suppress(csv.Error, ValueError):  # a quotation mark without its fellow, or a delimiter that is none
+        rows.extend(cells for _, cells in _rows(text, delimiter))
     return rows
 
 
-def _header_cells(text: str, delimiter: str) -> int:
-    """Return the number of cells in the first row that is not blank."""
-    rows = _rows_up_to_an_error(text, delimiter)
-    return len(rows[0]) if rows else 0
-
-
-def _numbered_rows(text: str, name: str, delimiter: str, first: int) -> list[tuple[int, list[str]]]:
-    """Return the number of the line and the cells of each row that is not blank."""
+def _cells(text: str, name: str, delimiter: str, decimal: str | None, first: int) -> CostCells:
+    """Return `cost_cells` by this delimiter."""
     try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        rows = [(reader.line_num + first - 1, cells) for cells in reader if any(map(str.strip, cells))]
-    except (csv.Error, ValueError) as error:  # a quotation mark without its fellow, or a delimiter that is none
+        rows = list(_rows(text, delimiter))
+    except (csv.Error, ValueError) as error:
         raise ValueError(
             f"{name} must be a table of costs, got one that cannot be read ({error}): correct it."
         ) from None
-    while rows and all(cells and cells[-1].strip() == "" for _, cells in rows):
+    while rows and all(cells and cells[-1] == "" for _, cells in rows):
         rows = [(number, cells[:-1]) for number, cells in rows]  # each line ends with a delimiter
-    return rows
-
-
-def _cells(
-    text: str, name: str, delimiter: str, named: Callable[[str, str], str], decimal: str | None, first: int
-) -> CostCells:
-    """Return `cost_cells` by this delimiter."""
-    rows = _numbered_rows(text, name, delimiter, first)
     if len(rows) < 2 or len(rows[0][1]) < 2:
         found = f"the first line {delimiter.join(rows[0][1])!r}" if rows else "an empty file"
         raise ValueError(
@@ -178,30 +181,33 @@ def _cells(
             f"class, separated by commas, semicolons or tabs, got {found} and {max(len(rows) - 1, 0)} lines below it: "
             "correct the file."
         )
-    (_, header), below = rows[0], rows[1:]
+    (_, header), *below = rows
     for number, cells in below:
         if len(cells) != len(header):
             many = delimiter == "," and len(cells) > len(header)
             hint = ", or separate cells by semicolons if its costs have decimal commas" if many else ""
             raise ValueError(
-                f"line {number} of {name} must have {len(header)} cells like its header, got {len(cells)}: correct the "
-                f"line{hint}."
+                f"line {number + first - 1} of {name} must have {len(header)} cells like its header, got {len(cells)}: "
+                f"correct the line{hint}."
             )
-    written = [cell for _, cells in below for cell in cells[1:]]
-    marks = _Marks.of(written, decimal, delimiter)
+    writing = _Writing.of([cell for _, cells in below for cell in cells[1:]], decimal, delimiter)
     values = np.empty((len(below), len(header) - 1))
-    for (i, j), cell in zip(np.ndindex(*values.shape), written, strict=True):
-        try:
-            values[i, j] = marks.number(cell)
-        except ValueError:
-            what = named(below[i][1][0].strip(), header[j + 1].strip())
-            raise ValueError(
-                f"{what} must be a number{marks.alike}, got {cell.strip()!r}: correct the file{marks.hint(cell)}."
-            ) from None
-    return CostCells([cells[0] for _, cells in below], header[1:], values, delimiter, marks.found, marks.doubtful)
+    for i, (_, (truth, *costs)) in enumerate(below):
+        for j, cell in enumerate(costs):
+            try:
+                values[i, j] = writing.number(cell)
+            except ValueError:
+                alike = " with a decimal comma, as others are" if writing.commas else ""
+                hint = ", or separate its cells by semicolons" if not writing.commas and _has_comma(cell) else ""
+                raise ValueError(
+                    f"{name_of_cost(truth, header[j + 1], name)} must be a number{alike}, got {cell!r}: correct the "
+                    f"file{hint}."
+                ) from None
+    classes = [cells[0] for _, cells in below]
+    return CostCells(name, classes, header[1:], values, delimiter, writing.found, writing.doubtful)
 
 
-class _Marks(NamedTuple):
+class _Writing(NamedTuple):
     """Say what commas and points in the numbers of a file mean."""
 
     commas: bool  # decimal marks are commas
@@ -211,30 +217,19 @@ class _Marks(NamedTuple):
 
     @classmethod
     def of(cls, cells: Sequence[str], stated: str | None, delimiter: str) -> Self:
-        """Return the marks as they were stated, or as the cells say."""
-        pointed = [cell for cell in cells if POINTED.fullmatch(cell)]
-        groups = bool(pointed) and all(map(POINT_GROUPS.fullmatch, pointed))
-        with_comma, elsewhere = [cell for cell in cells if _has_comma(cell)], delimiter != ","
-        if (with_comma and (elsewhere or stated == ",")) or (groups and elsewhere and stated == ","):
-            between = ["with points between thousands"] if groups else []
-            if stated is not None:
-                return cls(True, groups, between)
-            told = not groups and all(GROUPED.fullmatch(cell) and not _BELOW_ONE.match(cell) for cell in with_comma)
-            doubtful = _read_as(with_comma[0], with_comma[0].replace(",", ".")) if told else None
-            return cls(True, groups, [_told("with decimal commas", doubtful), *between], doubtful)
-        if not (groups and elsewhere and stated is None):
-            return cls(False, groups, [])
-        doubtful = _read_as(pointed[0], pointed[0])
-        return cls(False, groups, [_told("with points as decimal marks", doubtful)], doubtful)
-
-    @property
-    def alike(self) -> str:
-        """Return what else a number must be."""
-        return " with a decimal comma, as others are" if self.commas else ""
-
-    def hint(self, cell: str) -> str:
-        """Return what else to do about a cell that is no number."""
-        return ", or separate its cells by semicolons" if not self.commas and _has_comma(cell) else ""
+        """Return what was stated, or what the cells say."""
+        marks = Marks.of(lambda *ways: sum(any(way.fullmatch(cell) for way in ways) for cell in cells))
+        groups, elsewhere = marks.n_pointed > 0 and marks.are_groups, delimiter != ","
+        commas = (marks.n_commas > 0 and (elsewhere or stated == ",")) or (groups and elsewhere and stated == ",")
+        between = ["with points between thousands"] if commas and groups else []
+        if stated is not None or not (commas or (groups and elsewhere)):
+            return cls(commas, groups, between)
+        if commas and (groups or marks.n_commas > marks.n_grouped or any(map(_BELOW_ONE.match, cells))):
+            return cls(commas, groups, ["with decimal commas", *between])
+        cell = next(filter((GROUPED if commas else POINT_GROUPS).fullmatch, cells))
+        doubtful = f"{cell!r} is {float(cell.replace(',', '.')):g}"
+        what = "decimal commas" if commas else "points as decimal marks"
+        return cls(commas, groups, [f"with {what} ({doubtful})"], doubtful)
 
     def number(self, cell: str) -> float:
         """Return the number that a cell writes; raise ValueError for anything else."""
@@ -243,14 +238,6 @@ class _Marks(NamedTuple):
         if self.commas and POINTED.fullmatch(cell):
             raise ValueError(cell)
         return float(cell)
-
-
-def _read_as(cell: str, number: str) -> str:
-    return f"{cell.strip()!r} is {float(number):g}"
-
-
-def _told(what: str, doubtful: str | None) -> str:
-    return what if doubtful is None else f"{what} ({doubtful})"
 
 
 def _has_comma(cell: str) -> bool:

@@ -107,16 +107,14 @@ def match_labels(wanted: Iterable[Any], given: Sequence[Any]) -> list[int]:
     >>> match_labels([2, 3, "a"], ["a", "2", "b"])
     [1, -1, 0]
     """
-    by_value = {label: i for i, label in enumerate(given)}
-    by_text = {label_text(label): i for i, label in enumerate(given)}
+    known = {label_text(label): i for i, label in enumerate(given)} | {label: i for i, label in enumerate(given)}
     truths = written_truths(given)
-    found = []
-    for label in wanted:
-        position = by_value.get(label)
-        if position is None:
-            position = by_text.get(label_text(label), -1)
-        found.append(match_truth(label, given, truths) if position < 0 else position)
-    return found
+
+    def position(label: Any) -> int:
+        at = known.get(label, known.get(label_text(label)))
+        return match_truth(label, given, truths) if at is None else at
+
+    return [position(label) for label in wanted]
 
 
 def unmatched(labels: Sequence[Any], given: Sequence[Any]) -> Labels:
@@ -326,17 +324,15 @@ def _plain(label: Any) -> Any:
 
 
 def _check_distinct(labels: Labels, what: str) -> None:
-    by_value: dict[Any, Any] = {}
-    by_text: dict[str, Any] = {}
+    known: dict[Any, Any] = {}
     for label in labels:
-        text = label_text(label)
-        if label in by_value or text in by_text:
-            other = by_value[label] if label in by_value else by_text[text]
+        ways = label, label_text(label)
+        if others := [known[way] for way in ways if way in known]:
             raise ValueError(
-                f"{what} must differ from each other, got {other!r} and {label!r} in {listed(labels)}: "
+                f"{what} must differ from each other, got {others[0]!r} and {label!r} in {listed(labels)}: "
                 f"rename or remove one of them."
             )
-        by_value[label] = by_text[text] = label
+        known |= dict.fromkeys(ways, label)
 
 
 def label_array(labels: Any, classes: np.ndarray) -> np.ndarray:

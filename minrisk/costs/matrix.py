@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from minrisk._typing import FloatArray
-from minrisk._utils import cached_property, warn_caller
+from minrisk._utils import cached_property
 from minrisk._utils.packages import library
 from minrisk._utils.text import printable
-from minrisk.costs.files import cost_cells, read_file
+from minrisk.costs.files import read_file
 from minrisk.costs.labels import (
     Labels,
     as_labels,
@@ -27,7 +27,6 @@ from minrisk.costs.labels import (
     unmatched,
 )
 from minrisk.costs.units import avoidable
-from minrisk.data.marks import separated_by
 
 _SHOWN_ROWS = 10  # rows and columns of a repr before "..."
 _TRUE_CLASSES = "the true classes (rows) of cost"
@@ -113,25 +112,27 @@ class CostMatrix:
     _graded: bool  # without labels, but for classes from the lowest to the highest, see `_from_lowest`
 
     def __init__(self, values: Any, classes: Any = None, decisions: Any = None, allow_diagonal: bool = False) -> None:
-        labelled = is_labelled(values)
-        if labelled and (classes is not None or decisions is not None):
+        costs, rows, columns = parse(values)
+        if rows is not None and (classes is not None or decisions is not None):
             raise ValueError(
                 "classes and decisions must be left out when the table has labels of its own, got both: "
                 "rename the table's labels, or pass its numbers alone."
             )
-        costs, rows, columns = parse(values)
         costs = costs + 0.0  # a copy of our own, with -0.0 turned into 0.0
-        if not labelled:
+        if rows is None:
             rows, columns = _labels_of_bare(costs.shape, classes, decisions)
         if rows is not None and columns is not None:
-            columns = _with_default_names(rows, columns)
+            others = iter(named_beside(unmatched(columns, rows), rows, rows))
+            known = match_labels(columns, rows)
+            columns = tuple(label if at >= 0 else next(others) for label, at in zip(columns, known, strict=True))
         n_classes, n_decisions = costs.shape
         if n_classes < 1 or n_decisions < 2:
             raise ValueError(
                 f"cost must have one row or more and two decisions (columns) or more, got shape {costs.shape}: there "
                 "must be something to decide."
             )
-        own = _right_cells(n_classes, rows, columns)
+        places = range(n_classes) if rows is None or columns is None else match_labels(rows, columns)
+        own = [(i, j) for i, j in enumerate(places) if j >= 0]  # where the decision is the true class
         for i, j in own:
             if np.isnan(costs[i, j]):  # as where a diagonal is left empty
                 raise ValueError(
@@ -141,10 +142,10 @@ class CostMatrix:
         check_cells(costs, rows, columns)
         for i, j in () if allow_diagonal else own:
             if costs[i, j] != 0:
-                order = "" if labelled else _other_order(costs, rows)
                 raise ValueError(
                     f"{cell(i, j, rows, columns)} is the cost of a correct decision and must be 0, got "
-                    f"{costs[i, j]:g}: {order}set it to 0, or allow it with CostMatrix(..., allow_diagonal=True)."
+                    f"{costs[i, j]:g}: {_other_order(costs, rows, columns)}set it to 0, or allow it with "
+                    "CostMatrix(..., allow_diagonal=True)."
                 )
         self._set(costs, rows, columns, rows is None and getattr(values, "_graded", False))
 
@@ -159,9 +160,7 @@ class CostMatrix:
 
     def _set(self, values: FloatArray, classes: Labels | None, decisions: Labels | None, is_graded: bool) -> None:
         values.flags.writeable = False
-        parts = {"values": values, "classes": classes, "decisions": decisions, "_graded": is_graded}
-        for name, value in parts.items():
-            object.__setattr__(self, name, value)  # the class is frozen
+        vars(self).update(values=values, classes=classes, decisions=decisions, _graded=is_graded)  # the class is frozen
 
     def _from_lowest(self) -> CostMatrix:
         """Return these costs, without labels, as costs of classes from the lowest to the highest.
@@ -174,6 +173,12 @@ class CostMatrix:
     def shape(self) -> tuple[int, int]:
         """(K, D): the number of true classes and of decisions."""
         return self.values.shape[0], self.values.shape[1]
+
+    @property
+    def _labels(self) -> tuple[Labels, Labels]:
+        """The classes and the decisions, of a table that has labels."""
+        assert self.classes is not None and self.decisions is not None
+        return self.classes, self.decisions
 
     @cached_property
     def avoidable(self) -> FloatArray:
@@ -212,17 +217,11 @@ class CostMatrix:
         5.0
         """
         pandas = library("pandas", "cli", "A DataFrame needs")
-        names = range(self.shape[0]) if self.classes is None else list(self.classes)
-        index = pandas.Index(names, name="true")
-        columns = None if self.decisions is None else pandas.Index(list(self.decisions))
-        return pandas.DataFrame(self.values.copy(), index=index, columns=columns)
+        rows = pandas.Index(range(self.shape[0]) if self.classes is None else list(self.classes), name="true")
+        return pandas.DataFrame(self.values.copy(), rows, None if self.decisions is None else list(self.decisions))
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        if copy is False and dtype is not None and np.dtype(dtype) != self.values.dtype:
-            raise ValueError(f"cost is float64 and must be copied to become {np.dtype(dtype)}: leave out copy=False.")
-        if dtype is None or np.dtype(dtype) == self.values.dtype:
-            return self.values.copy() if copy else self.values
-        return self.values.astype(dtype)
+        return np.array(self.values, dtype=dtype, copy=copy)  # type: ignore[call-overload, no-any-return]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CostMatrix):
@@ -243,18 +242,16 @@ class CostMatrix:
         return CostMatrix._of_checked, (self.values, self.classes, self.decisions, self._graded)
 
     def __repr__(self) -> str:
-        n_classes, n_decisions = self.shape
-        rows, columns = min(n_classes, _SHOWN_ROWS), min(n_decisions, _SHOWN_ROWS)
-        header = [printable(str(label)) for label in (self.decisions or range(n_decisions))[:columns]]
-        names = [printable(str(label)) for label in (self.classes or range(n_classes))[:rows]]
-        lines = [["", *header]]
-        for name, row in zip(names, self.values[:rows, :columns], strict=True):
-            lines.append([name, *(f"{entry:g}" for entry in row)])
-        if columns < n_decisions:
-            lines = [[*line, "..."] for line in lines]
-        if rows < n_classes:
-            lines.append(["..."] * len(lines[0]))
-        widths = [max(len(line[j]) for line in lines) for j in range(len(lines[0]))]
+        (n_classes, n_decisions), most = self.shape, _SHOWN_ROWS
+        table = [["", *(self.decisions or range(n_decisions))[:most]]]
+        for name, row in zip((self.classes or range(n_classes))[:most], self.values, strict=False):
+            table.append([name, *(f"{entry:g}" for entry in row[:most])])
+        if n_decisions > most:
+            table = [[*line, "..."] for line in table]
+        if n_classes > most:
+            table.append(["..."] * len(table[0]))
+        lines = [[printable(str(entry)) for entry in line] for line in table]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         padded = [[line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])] for line in lines]
         order = "from the lowest class to the highest" if self._graded else "in the order of the sorted classes"
         kind = "" if self.classes is not None else f", without labels: {order}"
@@ -297,13 +294,13 @@ def parse(cost: Any) -> Table:
     if isinstance(cost, CostMatrix):
         return cost.values, cost.classes, cost.decisions
     if isinstance(cost, (str, os.PathLike)):
-        return _from_file(Path(cost))
+        return read_file(Path(cost))
     if isinstance(cost, Mapping):
         return _from_mapping(cost)
-    if is_frame(cost):
-        classes, decisions = _of_one_level(cost.index, _TRUE_CLASSES), _of_one_level(cost.columns, _DECISIONS)
-        return as_numbers(cost, classes, decisions), classes, decisions
     columns = column_names(cost)
+    if is_frame(cost):
+        rows = _of_one_level(cost.index, _TRUE_CLASSES)
+        return as_numbers(cost, rows, columns), rows, columns
     if columns is not None and columns != unnamed(len(columns)):
         raise ValueError(
             f"cost must name its rows as well as its columns {listed(columns)}, which a {type(cost).__name__} cannot: "
@@ -390,13 +387,6 @@ def check_cells(values: FloatArray, rows: Labels | None, columns: Labels | None)
         raise ValueError(below_zero(cell(i, j, rows, columns), values[i, j]))
 
 
-def _right_cells(n_classes: int, classes: Labels | None, decisions: Labels | None) -> list[tuple[int, int]]:
-    """Return the cells (row, column) where the decision is the true class."""
-    if classes is None or decisions is None:
-        return [(i, i) for i in range(n_classes)]
-    return [(i, j) for i, j in enumerate(match_labels(classes, decisions)) if j >= 0]
-
-
 def order_of_zeros(is_free: npt.NDArray[np.bool_]) -> list[int]:
     """Return the column of each row's only 0 if these columns differ, so that they may be in another order; else []."""
     if (is_free.sum(axis=1) != 1).any() or (is_free.sum(axis=0) > 1).any():
@@ -404,10 +394,10 @@ def order_of_zeros(is_free: npt.NDArray[np.bool_]) -> list[int]:
     return [int(j) for j in is_free.argmax(axis=1)]
 
 
-def _other_order(costs: FloatArray, rows: Labels | None) -> str:
+def _other_order(costs: FloatArray, rows: Labels | None, columns: Labels | None) -> str:
     """Return what to do where zeros stand as if rows and columns were in different orders, else nothing."""
     free = costs == 0
-    places = order_of_zeros(free) if free.shape[0] == free.shape[1] else []
+    places = order_of_zeros(free) if free.shape[0] == free.shape[1] and rows == columns else []
     if not places:
         return ""
     names = range(len(costs)) if rows is None else rows
@@ -416,13 +406,6 @@ def _other_order(costs: FloatArray, rows: Labels | None) -> str:
         f"the zeros stand as if the rows were in the order {listed(names)} and the columns in the order "
         f"{listed(by_column)}, so give both in one order, or "
     )
-
-
-def _with_default_names(classes: Labels, decisions: Labels) -> Labels:
-    """Return the decisions, those that are no class as they are called beside these classes."""
-    names = iter(named_beside(unmatched(decisions, classes), classes, classes))
-    known = match_labels(decisions, classes)
-    return tuple(label if at >= 0 else next(names) for label, at in zip(decisions, known, strict=True))
 
 
 def _labels_of_bare(shape: tuple[int, ...], classes: Any, decisions: Any) -> tuple[Labels, Labels] | tuple[None, None]:
@@ -438,20 +421,16 @@ def _labels_of_bare(shape: tuple[int, ...], classes: Any, decisions: Any) -> tup
         )
     if classes is None:
         return None, None
-    rows = _fitting(classes, n_classes, "classes", "row")
-    if decisions is not None:
-        return rows, _fitting(decisions, n_decisions, "decisions", "column")
-    return rows, default_decisions(rows, n_decisions)
-
-
-def _fitting(labels: Any, count: int, what: str, line: str) -> Labels:
-    found = as_labels(labels, what)
-    if len(found) != count:
-        raise ValueError(
-            f"{what} must hold one label per {line} of cost, got {len(found)} labels for {count} {line}s: "
-            f"make them as many."
-        )
-    return found
+    rows = as_labels(classes)
+    columns = None if decisions is None else as_labels(decisions, "decisions")
+    both = (rows, n_classes, "classes", "row"), (columns, n_decisions, "decisions", "column")
+    for given, count, what, line in both:
+        if given is not None and len(given) != count:
+            raise ValueError(
+                f"{what} must hold one label per {line} of cost, got {len(given)} labels for {count} {line}s: "
+                f"make them as many."
+            )
+    return rows, default_decisions(rows, n_decisions) if columns is None else columns
 
 
 def _number(value: Any, i: int, j: int, rows: Labels | None, columns: Labels | None) -> float:
@@ -476,37 +455,14 @@ def _from_mapping(cost: Mapping[Any, Any]) -> Table:
             )
     classes = as_labels(cost, _TRUE_CLASSES)
     decisions = as_labels(dict.fromkeys(decision for row in cost.values() for decision in row), _DECISIONS)
-    values = np.empty((len(classes), len(decisions)))
+    values = np.zeros((len(classes), len(decisions)))
     for i, row in enumerate(cost.values()):
         for j, decision in enumerate(decisions):
             if decision in row:
                 values[i, j] = _number(row[decision], i, j, classes, decisions)
-            elif label_text(decision) == label_text(classes[i]):  # the correct decision may be left out
-                values[i, j] = 0.0
-            else:
+            elif label_text(decision) != label_text(classes[i]):  # a correct decision, which is free, may be left out
                 raise ValueError(
                     f"{cell(i, j, classes, decisions)} must be given, got only the decisions "
                     f"{listed(list(row))} for {classes[i]!r}: add the missing cost."
                 )
     return values, classes, decisions
-
-
-def _from_file(path: Path) -> Table:
-    """Read a file whose header names the decisions and whose first column names the true classes."""
-
-    def named(true: str, decision: str) -> str:
-        return f"cost[{true!r}, {decision!r}] in {path}"
-
-    text = read_file(path)
-    found = cost_cells(text.content, str(path), text.delimiter, named, first=text.first)
-    if found.doubtful is not None:
-        from minrisk.data.column_report import DataWarning
-
-        warn_caller(
-            f"{path} is {separated_by(found.delimiter)}, and {found.doubtful}: write its costs without marks between "
-            "thousands if another number is meant.",
-            DataWarning,
-        )
-    classes = as_labels([cell.strip() for cell in found.classes], f"the true classes (first column) of {path}")
-    decisions = as_labels([cell.strip() for cell in found.decisions], f"the decisions (header) of {path}")
-    return found.values, classes, decisions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple, Self
 
 __all__ = [
     "COMMA_GROUPS",
@@ -13,6 +14,7 @@ __all__ = [
     "POINTED",
     "POINT_GROUPS",
     "SAID",
+    "Marks",
     "detected_delimiter",
     "separated_by",
 ]
@@ -76,3 +78,23 @@ COMMA_GROUPS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:\.\d{3})+,\d+\s*")  # 1.000,5
 POINTED = re.compile(r"\s*[+-]?(?:\d+(?:\.\d{3})*\.\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")  # a number written with points
 POINT_GROUPS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(?:\.\d{3})+\s*")  # 1.000, which is one or a thousand
 GROUPED = re.compile(r"\s*[+-]?\d{1,3},\d{3}\s*")  # 1,234: a decimal comma, or one between thousands
+
+
+class Marks(NamedTuple):
+    """Say how many cells are numbers that are written with commas or points."""
+
+    n_commas: int
+    n_grouped: int  # of these, whose comma may stand between thousands
+    n_pointed: int
+    n_groups: int  # of these, whose points may all stand between thousands
+
+    @classmethod
+    def of(cls, count: Callable[..., int]) -> Self:
+        """Return the marks of cells of which `count` says how many are written in one of some ways."""
+        n_commas, n_pointed = count(COMMA_NUMBER, COMMA_GROUPS), count(POINTED)
+        return cls(n_commas, count(GROUPED) if n_commas else 0, n_pointed, count(POINT_GROUPS) if n_pointed else 0)
+
+    @property
+    def are_groups(self) -> bool:
+        """Whether no point can be a decimal mark alone."""
+        return self.n_pointed == self.n_groups

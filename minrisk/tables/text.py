@@ -20,10 +20,10 @@ import numpy as np
 from minrisk.data.marks import (
     COMMA_GROUPS,
     COMMA_NUMBER,
-    GROUPED,
     POINT_GROUPS,
     POINTED,
     SAID,
+    Marks,
     detected_delimiter,
     separated_by,
 )
@@ -528,30 +528,19 @@ def _numbers(column: Any) -> pd.Series[Any]:
     return pd.Series(np.array(column.to_numpy()), copy=False)
 
 
-class _Marks(NamedTuple):
-    """Which cells of a column are written with commas or points, and how many there are."""
-
-    n: int  # cells that are not missing
-    n_others: int  # that are no numbers
-    commas: Any
-    n_commas: int
-    pointed: Any
-    n_pointed: int
-    n_groups: int  # with points that may stand between thousands
-
-    @property
-    def are_groups(self) -> bool:
-        return self.n_pointed == self.n_groups
+def _marks(column: Any) -> Marks:
+    column = with_missing(column)
+    return Marks.of(lambda *ways: _count(_are(column, *ways)))
 
 
-def _marks(column: Any) -> _Marks:
+def _share_of_others(column: Any, *ways: re.Pattern[str]) -> float:
+    """Return the share of the cells that are no numbers, neither as programs write them nor in these ways."""
     import pyarrow.compute as pc
 
     column = with_missing(column)
-    pointed, commas = _are(column, POINTED), _are(column, COMMA_NUMBER, COMMA_GROUPS)
-    others = _count(pc.invert(_are(pc.ascii_trim_whitespace(column), NUMBER)))
-    n, groups = len(column) - column.null_count, _are(column, POINT_GROUPS)
-    return _Marks(n, others, commas, _count(commas), pointed, _count(pointed), _count(pc.and_(groups, pointed)))
+    n: int = len(column) - column.null_count
+    known = _are(pc.ascii_trim_whitespace(column), NUMBER)
+    return (n - _count(pc.or_(known, _are(column, *ways)) if ways else known)) / max(1, n)
 
 
 def with_points(
@@ -580,15 +569,21 @@ def with_points(
     import pyarrow.compute as pc
 
     marks = {name: _marks(columns[name]) for name in plain}
-    commas = {name: m for name, m in marks.items() if m.n_commas and m.n_others - m.n_commas <= 0.5 * m.n}
+    commas = {
+        name: m
+        for name, m in marks.items()
+        if m.n_commas and _share_of_others(columns[name], COMMA_NUMBER, COMMA_GROUPS) <= 0.5
+    }
     if not commas and not is_stated:
         return {}, _told_points(columns, marks)
     points = {
-        name: m for name, m in marks.items() if m.n_pointed and (name in commas or _may_be_numbers(columns[name], m))
+        name: m
+        for name, m in marks.items()
+        if m.n_pointed and (name in commas or _share_of_others(columns[name], POINT_GROUPS) <= 0.5)
     }
     groups = {name: m for name, m in points.items() if m.are_groups}
     if not is_stated:
-        clear = any(m.n_commas > _count(_are(columns[name], GROUPED)) for name, m in commas.items())
+        clear = any(m.n_commas > m.n_grouped for m in commas.values())
         if len(groups) < len(points) or not (clear or (delimiter == ";" and not groups)):
             return {}, []
     found = [] if is_stated else ["with decimal commas"]
@@ -596,31 +591,24 @@ def with_points(
         found.append("with points between thousands")
     written = {}
     for name in {**commas, **groups}:
-        column = columns[name]
+        column, cells = columns[name], with_missing(columns[name])
         bare = pc.replace_substring(column, ".", "")
         if name in groups:  # 1.000 is a thousand where the decimal mark is a comma
-            column = pc.if_else(marks[name].pointed, bare, column)
-        written[name] = pc.if_else(marks[name].commas, pc.replace_substring(bare, ",", "."), column)
+            column = pc.if_else(_are(cells, POINTED), bare, column)
+        with_comma = _are(cells, COMMA_NUMBER, COMMA_GROUPS)
+        written[name] = pc.if_else(with_comma, pc.replace_substring(bare, ",", "."), column)
     return written, found
 
 
-def _may_be_numbers(column: Any, m: _Marks) -> bool:
-    """Tell whether half of the cells are numbers in some writing."""
-    import pyarrow.compute as pc
-
-    column = with_missing(column)
-    number, groups = _are(pc.ascii_trim_whitespace(column), NUMBER), _are(column, POINT_GROUPS)
-    return m.n - _count(pc.or_(number, groups)) <= 0.5 * m.n
-
-
-def _told_points(columns: dict[str, Any], marks: dict[str, _Marks]) -> list[str]:
+def _told_points(columns: dict[str, Any], marks: dict[str, Marks]) -> list[str]:
     """Say what 1.000 was read as, where every number with a point could as well be one of thousands."""
     import pyarrow.compute as pc
 
     others = (_marks(column) for name, column in columns.items() if name not in marks)
     if all(m.are_groups for m in chain(marks.values(), others)):
         for name, m in marks.items():
-            if m.n_pointed and m.n_others == 0:
-                text = pc.utf8_trim_whitespace(pc.filter(columns[name], m.pointed))[0].as_py()
+            if m.n_pointed and _share_of_others(columns[name]) == 0:
+                pointed = _are(with_missing(columns[name]), POINTED)
+                text = pc.utf8_trim_whitespace(pc.filter(columns[name], pointed))[0].as_py()
                 return [f"with points as decimal marks ({text!r} in column {name!r} is {float(text):g})"]
     return []
