@@ -28,18 +28,10 @@ from minrisk.costs.labels import (
     refer_texts,
     unmatched,
 )
-from minrisk.costs.matrix import CostMatrix, as_numbers, is_frame, is_labelled
-from minrisk.costs.reading import (
-    NAME_THE_COLUMNS,
-    CostsPerRow,
-    as_cost,
-    check_row_count,
-    check_sample_order,
-    costs_per_row,
-    stated_cost,
-)
+from minrisk.costs.matrix import CostMatrix, parse
+from minrisk.costs.reading import NAME_THE_COLUMNS, CostsPerRow, as_cost, check_rows, costs_per_row
 from minrisk.costs.units import scaled, unscaled
-from minrisk.costs.weights import as_weights
+from minrisk.costs.weights import checked_weights
 from minrisk.data.labels import check_labels
 
 SAME_MEAN = 1e-14  # of a mean cost: two that differ by a smaller share are the same, to rounding
@@ -400,51 +392,41 @@ def as_samples(y_true: Any, y_pred: Any, cost: Any, labels: Any, sample_weight: 
     given = None if labels is None else as_labels(labels, "labels")
     referrals = _referrals(occurring, truth)
     classes = tuple(label for label in occurring if label not in referrals) if given is None else given
-    rows = costs_per_row(cost, n, len(classes))
+    rows = costs_per_row(cost, n, classes, y_true=y_true, y_pred=y_pred)
     values: FloatArray | None = None
     way = IN_COST
     if rows is not None:
-        check_sample_order(cost, y_true=y_true, y_pred=y_pred)
         way = NAME_THE_COLUMNS
-        if rows.has_matrices and len(classes) != rows.values.shape[1]:
-            raise ValueError(
-                f"labels must be given for a matrix of costs per sample with {rows.values.shape[1]} rows when the "
-                f"classes that occur are {listed(classes)}: pass labels=[...], the classes in the order of the rows, "
-                f"or {NAME_THE_COLUMNS}."
-            )
-        if given is None and not rows.has_matrices:
-            classes = _classes_of_columns(rows, classes, truth, occurring, referrals)
-        places = match_labels(truth.labels, classes)
-        if rows.has_matrices:
-            rows = rows.own_rows(_positions(truth, places, classes, "y_true", "classes (rows)", way), classes)
-        values, decisions = rows.table(n, classes, None if -1 in places else np.array(places)[truth.codes])
-        decisions = decisions if rows.decisions is None else rows.decisions
+        if given is None:
+            classes = _classes_of_columns(rows, classes, truth, occurring, referrals, rows is cost)
     elif cost is None:
         way = IN_LABELS
         others = tuple(label for label in referrals if label not in (truth.labels if given is None else given))
         classes = tuple(label for label in occurring if label not in others) if given is None else given
         decisions = classes + others
     else:
-        check_row_count(cost if is_frame(cost) else None, n, occurring if given is None else given)
+        check_rows(cost, n, occurring if given is None else given)
         values, classes, decisions = _class_costs(cost, given, occurring, truth)
     own = _positions(truth, match_labels(truth.labels, classes), classes, "y_true", "classes (rows)", way)
+    if rows is not None:
+        values, decisions = rows.table(n, classes, own)
     columns = np.zeros(n, dtype=np.int64)
     if decided is not None:
         places = match_decisions(decided.labels, decisions, classes)
         columns = _positions(
             decided, places, decisions, "y_pred", "decisions", IN_DECISIONS if cost is None else IN_COST
         )
-    return Samples(values, rows is not None, classes, decisions, own, columns, as_weights(sample_weight, n))
+    return Samples(values, rows is not None, classes, decisions, own, columns, checked_weights(sample_weight, n))
 
 
 def _class_costs(
     cost: Any, given: Labels | None, occurring: Labels, truth: _Coded
 ) -> tuple[FloatArray, Labels, Labels]:
     """Return one row of costs per class, with the labels of rows and columns."""
-    matrix = CostMatrix(cost) if is_labelled(cost) and not isinstance(cost, CostMatrix) else cost
-    own = matrix.classes if isinstance(matrix, CostMatrix) else None
+    values, own, decisions = parse(cost)
+    as_stated = isinstance(cost, CostMatrix)
     if own is None and given is None:
-        n_rows, n_columns = as_numbers(matrix).shape
+        n_rows, n_columns = values.shape
         more = max(n_columns - n_rows, 0)
         implied = refer_texts(more) + (refer_numbers(more, truth.labels) if are_numbers(truth.labels) else ())
         given = tuple(label for label in occurring if label not in implied)
@@ -455,24 +437,31 @@ def _class_costs(
                 f"occur are {listed(given)}: pass labels=[...] in the order of its rows, a labelled cost, or a row for "
                 f"each of the {len(truth.codes)} samples."
             )
-    elif own is None and isinstance(matrix, CostMatrix):
-        matrix = CostMatrix(matrix.values, allow_diagonal=True)  # `labels` says in which order they stand
-    aligned = as_cost(matrix, own if given is None else given)
-    assert aligned.classes is not None
-    assert aligned.decisions is not None
-    return aligned.values, aligned.classes, aligned.decisions
+    elif own is None and as_stated:
+        cost = CostMatrix(values, allow_diagonal=True)  # `labels` says in which order they stand
+    elif not as_stated and own is not None:
+        cost = CostMatrix(values, own, decisions)
+    aligned = as_cost(cost, own if given is None else given)
+    return aligned.values, *aligned._labels
 
 
 def _classes_of_columns(
-    rows: CostsPerRow, classes: Labels, truth: _Coded, occurring: Labels, referrals: Labels
+    rows: CostsPerRow, classes: Labels, truth: _Coded, occurring: Labels, referrals: Labels, is_known: bool
 ) -> Labels:
-    """Return the classes for one row of costs per sample, or ask for ``labels`` where they are unclear."""
-    found = tuple(sorted(truth.labels, key=occurring.index))
-    if rows.labels(found) is not None:
-        return found
-    if len(classes) + len(referrals) != rows.values.shape[1]:
+    """Return the classes for costs per sample, or ask for ``labels`` where they are unclear."""
+    if not rows.classes:
+        return tuple(sorted(truth.labels, key=occurring.index))
+    if is_known:
+        return rows.classes
+    n_rows, n_columns = rows.values.shape[1], rows.values.shape[-1]
+    if rows.values.ndim == 3 and len(classes) != n_rows:
         raise ValueError(
-            f"labels must be given for costs per sample that have {rows.values.shape[1]} columns when the labels that "
+            f"labels must be given for a matrix of costs per sample with {n_rows} rows when the classes that occur are "
+            f"{listed(classes)}: pass labels=[...], the classes in the order of the rows, or {NAME_THE_COLUMNS}."
+        )
+    if rows.values.ndim == 2 and len(classes) + len(referrals) != n_columns:
+        raise ValueError(
+            f"labels must be given for costs per sample that have {n_columns} columns when the labels that "
             f"occur are {listed(occurring)}: pass labels=[...], the classes in the order of the columns, or "
             "a DataFrame."
         )
@@ -534,37 +523,3 @@ def _positions(coded: _Coded, places: list[int], labels: Labels, name: str, what
             f"{listed(unknown)}: {way}, or correct {name}."
         )
     return np.asarray(found[coded.codes])
-
-
-def judging(cost: Any, classes: Any, n_samples: int, stated: Any = None, decisions: Any = ()) -> tuple[Any, Any]:
-    """Return costs to judge a model's decisions by, and the classes of those that do not name them.
-
-    Parameters
-    ----------
-    cost : object
-        None for 0/1 costs, one row of costs or a matrix per sample, or anything :func:`stated_cost` takes.
-    classes : array-like of K labels
-        The classes that decisions are among.
-    n_samples : int
-        The number of decisions.
-    stated : object
-        Costs that may name more classes, as in :meth:`CostsPerRow.classes`.
-    decisions : array-like of D labels
-        Names of the columns of costs that have none, if they are as many: the classes, then decisions that are none.
-
-    Returns
-    -------
-    cost, labels : object
-        As the metrics take both.
-    """
-    labels = as_labels(classes)
-    rows = costs_per_row(cost, n_samples, len(labels))
-    if rows is None:
-        check_row_count(cost, n_samples, labels)
-        return None if cost is None else stated_cost(cost, labels, decisions=decisions), None
-    if not rows.has_matrices and rows.labels(labels) is not None:
-        return cost, None
-    own, names = rows.classes(labels, stated), as_labels(decisions)
-    if own == labels == names[: len(labels)] and rows.values.shape[-1] == len(names):
-        return rows._replace(decisions=names), own
-    return cost, own

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk._typing import FloatArray, IntArray
 from minrisk._utils import warn_caller
 from minrisk._workers import Workers
 from minrisk.algorithms.parameters import BinParameters, CommonParameters, StepParameters, algorithm, parameter
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from minrisk.data.binning import Binner
     from minrisk.estimator.elsewhere import Elsewhere
     from minrisk.estimator.eval_sets import EvalSet
+    from minrisk.estimator.inputs import TrainingRows
     from minrisk.model.links import Link
     from minrisk.rows.costs import CostFacts, RowCosts
     from minrisk.rows.rows import Rows
@@ -164,33 +165,22 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         """Make the recipe of the algorithm: the one method a subclass writes."""
         raise TypeError(f"{type(self).__name__} has no recipe: use an algorithm such as REBELClassifier.")
 
-    def _train(
-        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, watch: Watch
-    ) -> None:
-        """Fit to checked data."""
+    def _train(self, given: TrainingRows, goes_on: bool, workers: Workers, watch: Watch) -> None:
+        """Fit to checked rows."""
         sets = watch.eval_sets
-        data = self._prepare(X, y, sample_weight, cost, goes_on, workers, sets)
+        data = self._prepare(given, goes_on, workers, sets)
         before = self.n_iter_ if goes_on else 0
         self._boost(data, goes_on, watch)
         if len(data.eval_rows) < len(sets):
             record_stages(self, sets, before)
 
-    def _prepare(
-        self,
-        X: np.ndarray,
-        y: Labels,
-        sample_weight: Any,
-        cost: Any,
-        goes_on: bool,
-        workers: Workers,
-        sets: Sequence[EvalSet],
-    ) -> TrainingData:
+    def _prepare(self, given: TrainingRows, goes_on: bool, workers: Workers, sets: Sequence[EvalSet]) -> TrainingData:
         """Make labels, costs, bins, recipe and rows of both parts; set what does not depend on the rounds."""
         from minrisk.boosting.monitors import split_rows
         from minrisk.rows.factory import make_rows
         from minrisk.rows.pairs import CorrectiveRows, PairRows
 
-        counted, of_rows = self._counted(X, y, sample_weight, cost, goes_on)
+        X, (counted, of_rows) = given.X, self._prepare_costs(given, goes_on)
         # Rows of weight 0 are the same as no rows, also for what is drawn.
         if len(counted) < len(X):
             X = taken(X, counted)
@@ -214,9 +204,9 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         binner = self._fit_binner(X, training, weight, workers)
         costs = (in_loss if training is None or sets else in_loss.at(training)).read_only()
         recipe, options = self._recipe(costs.facts(), binner.thresholds), self._row_options(X, training, costs)
-        for name, given in (("codebook", recipe.codebook), ("decoder", recipe.decoder)):
-            if given is not None:
-                options = {**options, name: given}
+        for name, made in (("codebook", recipe.codebook), ("decoder", recipe.decoder)):
+            if made is not None:
+                options = {**options, name: made}
         rows = make_rows(recipe.rows_kind, X, training, binner, costs, workers, **options)
         kind = recipe.rows_kind
         if issubclass(kind, CorrectiveRows):
@@ -245,7 +235,7 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         bins_only = type(self)._row_options is RecipeClassifier._row_options
         if not bins_only or type(self)._costs_in_loss is not RecipeClassifier._costs_in_loss:
             raise ValueError(NOT_ELSEWHERE.format(name=type(self).__name__))
-        counted = self._counted_elsewhere(rows, cost)[1]
+        counted = self._prepare_costs_elsewhere(rows, cost)[1]
         facts, binner = counted.cost_facts, counted.binner(self.binning, self.max_bins, rows.weighted)
         recipe = self._recipe(facts, binner.thresholds)
         if recipe.codebook is not None or recipe.decoder is not None or recipe.rows_kind.holds_values:

@@ -17,6 +17,7 @@ import numpy as np
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._utils import warn_caller
 from minrisk._workers import Workers
+from minrisk.costs.reading import CostsPerRow
 from minrisk.costs.units import avoidable
 from minrisk.estimator import BoostedClassifier
 from minrisk.estimator.decisions import decision_costs
@@ -28,7 +29,6 @@ from minrisk.losses import COST_TRAINED, POSTERIOR
 
 if TYPE_CHECKING:
     from minrisk.boosting.watching import Watch
-    from minrisk.data.chunks import CodedLabels
     from minrisk.ensemble.defaults import Settings
     from minrisk.ensemble.driver import Driver
     from minrisk.ensemble.ensemble import Ensemble
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from minrisk.ensemble.table import Table
     from minrisk.ensemble.training import Trained
     from minrisk.estimator.elsewhere import Elsewhere
+    from minrisk.estimator.inputs import TrainingRows
     from minrisk.rows.folded import FoldedRows
 
 
@@ -368,25 +369,23 @@ class MinRiskClassifier(BoostedClassifier):
         | {"regression of costs", "validated loss", "early decisions"}
     )
 
-    def _train(
-        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, watch: Watch
-    ) -> None:
+    def _train(self, given: TrainingRows, goes_on: bool, workers: Workers, watch: Watch) -> None:
         """Train ensembles and keep the one of least validated risk: see `minrisk.ensemble`."""
         from minrisk.ensemble.folds import rows_together
         from minrisk.ensemble.table import bin_table
 
-        merged = self.__dict__.pop("_merged", None) or self._copies(X, y, sample_weight, cost)
-        if merged is not None:
-            sample_weight = sample_weight if merged.weight is None else merged.weight
+        merged, X = self.__dict__.pop("_merged", None) or self._copies(given), given.X
+        if merged is not None and merged.weight is not None:
+            given = given._replace(stated_weight=merged.weight)
         if merged is not None and merged.folds is None:
-            weight = self._checked_weights(sample_weight, X)
+            weight, y = given.given_weight, given.y
             self._group = rows_together(X, self.n_features_in_, y, weight, merged.copied, self._group, self.cv)
-        rows, costs = self._counted(X, y, sample_weight, cost, False)
+        rows, costs = self._prepare_costs(given, False)
         codes_of(self, watch.eval_sets)  # which fails before the training and not after it
         driver, settings = self._prepared(costs.n_rows, X.shape[1], watch, workers)
         folds, source = None if merged is None else merged.folds, self._categories.source
         per_row = self.cost_ is None
-        table, folded = bin_table(X, y, rows, costs, per_row, settings, workers, source, self._group, folds)
+        table, folded = bin_table(X, given.y, rows, costs, per_row, settings, workers, source, self._group, folds)
         if watch.checkpoint is not None:
             watch.checkpoint.same("cv", rows, folded.gathered().bounds)
         self._finish(table, folded, None if per_row else costs.table, settings, driver)
@@ -430,21 +429,20 @@ class MinRiskClassifier(BoostedClassifier):
         self.__dict__ = refreshed(check_fitted(self, "refit_leaves"), X, y, sample_weight, cost).__dict__
         return self
 
-    def _copies(self, X: Any, y: Labels | CodedLabels, sample_weight: Any, cost: Any) -> MergedRows | None:
-        """Find copies among the rows of X, by the columns that were given."""
+    def _copies(self, given: TrainingRows) -> MergedRows | None:
+        """Find copies among the rows, by the columns that were given."""
         from minrisk.ensemble.folds import merged_copies
 
-        weight = self._checked_weights(sample_weight, X)
-        return merged_copies(X, self.n_features_in_, y, weight, cost, self._group, self.cv)
+        costs = given.cost.values if isinstance(given.cost, CostsPerRow) else None
+        weight, group, cv = given.given_weight, self._group, self.cv
+        return merged_copies(given.X, self.n_features_in_, given.y, weight, costs, group, cv)
 
-    def _category_rows(
-        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any
-    ) -> tuple[FloatArray, IntArray | None]:
+    def _category_rows(self, rows: TrainingRows) -> tuple[FloatArray, IntArray | None]:
         """Weigh the rows that training has: copies are one, which have no other costs, groups or folds either."""
-        self._merged = self._copies(X, y, sample_weight, cost)
+        self._merged = self._copies(rows)
         if self._merged is not None and self._merged.weight is not None:
-            sample_weight = self._merged.weight
-        return self._weights(sample_weight, X), None
+            rows = rows._replace(stated_weight=self._merged.weight)
+        return rows.weight, None
 
     def _prepared(self, n_rows: float, n_features: int, watch: Watch, workers: Workers) -> tuple[Driver, Settings]:
         """Begin the time of the fit, and say what the parameters mean for so many rows."""
@@ -460,7 +458,7 @@ class MinRiskClassifier(BoostedClassifier):
 
         if not (self.cv is None or isinstance(self.cv, Integral)):
             raise ValueError(f"cv must be a number of folds for rows in Dask collections, got {self.cv!r}.")
-        engine, counted, matrix = self._counted_elsewhere(rows, cost)
+        engine, counted, matrix = self._prepare_costs_elsewhere(rows, cost)
         n, d = counted.cost_facts.n_rows, rows.n_features
         driver, settings = self._prepared(n, d, watch, Workers())
         self._finish(*table_elsewhere(engine, counted, settings, n, d), matrix, settings, driver)

@@ -51,6 +51,7 @@ from minrisk.estimator.parameters import Choice, Flag, Number, TargetLoss, loss_
 
 if TYPE_CHECKING:
     from minrisk.data.binning import Binner
+    from minrisk.estimator.inputs import TrainingRows
     from minrisk.rows.costs import RowCosts
 
 RESPONSE_SMOOTHING = {"real": 1e-8, "sign": 1e-3}  # by response: real ones are near 0 for most rows
@@ -184,11 +185,12 @@ class LocalizedSimilaritiesClassifier(CoupledClassifier, StepParameters):
     _arrays = (CoupledClassifier._arrays - {"values"}) | {"similarities"}  # or trees, where no learner was found
 
     # -- training ------------------------------------------------------------------------------------------------
-    def _prepare(self, X: Any, *data: Any) -> TrainingData:
+    def _prepare(self, given: TrainingRows, *how: Any) -> TrainingData:
+        X = given.X
         if isinstance(X, RowBlocks):
             X = X.dense("distances")
         few = isinstance(X, SparseRows) and not stay_sparse(*X.shape)  # an array is then faster, for the same model
-        return super()._prepare(np.asarray(X) if few else X, *data)
+        return super()._prepare(given._replace(X=np.asarray(X) if few else X), *how)
 
     def _fit_binner(self, X: np.ndarray, *training: Any) -> Binner:
         from minrisk.data.binning import Binner

@@ -252,7 +252,7 @@ def _data_sets(X: Any, y: Any, cost: Any) -> list[ComparedData]:
 def _data_set(name: str, X: Any, y: Any, cost: Any) -> ComparedData:
     from scipy.sparse import issparse
 
-    from minrisk.costs.reading import as_cost, costs_per_row, is_uniform, stated_cost
+    from minrisk.costs.reading import costs_per_row, is_uniform, stated_cost
     from minrisk.data.sparse import sound_rows
     from minrisk.metrics import best_constant_cost
 
@@ -263,10 +263,10 @@ def _data_set(name: str, X: Any, y: Any, cost: Any) -> ComparedData:
     labels = _labels(y, name, n)
     classes = np.unique(labels)
     given = cost(labels) if callable(cost) else cost
-    if costs_per_row(given, n, len(classes)) is not None:
+    if costs_per_row(given, n, classes) is not None:
         raise ValueError(f"cost of the data set {name!r} must be a table of classes by decisions, not one of each row.")
     try:
-        matrix = as_cost(None, classes) if given is None else stated_cost(given, classes)
+        matrix = stated_cost(given, classes)
     except (TypeError, ValueError) as error:
         raise ValueError(f"the costs of the data set {name!r} are not usable: {error}") from None
     constant = float(best_constant_cost(labels, matrix))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from minrisk.data.labels import check_labels
 
 Path = tuple[int, ...]  # the numbers of the nodes from the root of a taxonomy down to a node; the root has none
 _Leaf = tuple[Any, Path]
+_GROUPS = (Mapping, list, tuple)
 
 
 def uniform(classes: Any) -> CostMatrix:
@@ -132,11 +134,11 @@ def balanced(y: Any, sample_weight: Any = None) -> CostMatrix:
     """
     from sklearn.utils import column_or_1d  # slow to import; the other costs do without
 
-    from minrisk.costs.weights import as_weights
+    from minrisk.costs.weights import checked_weights
 
     classes, codes = np.unique(column_or_1d(check_labels(y)), return_inverse=True)
     count, names = _count(classes)
-    weight = as_weights(sample_weight, len(codes))
+    weight = checked_weights(sample_weight, len(codes))
     rows = np.bincount(codes, None if weight is None else scaled(weight)[0], count)
     if not np.all(np.isfinite(rows)) or rows.min() <= 0:
         worst = classes.tolist()[int(np.argmin(rows))]
@@ -192,8 +194,8 @@ def from_taxonomy(tree: Any, classes: Any = None) -> CostMatrix:
     """
     if hasattr(tree, "successors") and hasattr(tree, "in_degree"):
         leaves = _graph_leaves(tree)
-    elif isinstance(tree, (Mapping, list, tuple)):
-        leaves, _ = _leaves(tree, lambda held: list(_members(held)) if _is_group(held) else None)
+    elif isinstance(tree, _GROUPS):
+        leaves, _ = _leaves(tree, _below)
     else:
         raise TypeError(
             f"tree must be a nested dict or list, or a directed graph with edges from parent to child, got "
@@ -375,7 +377,7 @@ def with_reject(cost: Any, price: Any, label: Any = None) -> CostMatrix:
 
 def _prices(price: Any, matrix: CostMatrix) -> FloatArray:
     """Return the checked price of every class, (K,)."""
-    names = matrix.classes if matrix.classes is not None else tuple(range(matrix.shape[0]))
+    names = matrix.classes or tuple(range(matrix.shape[0]))
     if is_series(price):
         labels = as_labels(price.index, "the labels of price")
         numbered = labels == tuple(range(len(labels))) and max(match_labels(names, labels), default=-1) < 0
@@ -388,16 +390,13 @@ def _prices(price: Any, matrix: CostMatrix) -> FloatArray:
                 f"name every class once."
             )
         entries = list(price.values())
-        given = [entries[position] for position in positions]
-    elif isinstance(price, str) or np.ndim(price) == 0:
-        given = [price] * len(names)
-    else:
-        given = list(price)
-        if len(given) != len(names):
-            raise ValueError(
-                f"price must be one number or one number per class, expected {len(names)} for the classes "
-                f"{listed(names)}, got {len(given)}: make them as many."
-            )
+        price = [entries[position] for position in positions]
+    given = [price] * len(names) if isinstance(price, str) or np.ndim(price) == 0 else list(price)
+    if len(given) != len(names):
+        raise ValueError(
+            f"price must be one number or one number per class, expected {len(names)} for the classes "
+            f"{listed(names)}, got {len(given)}: make them as many."
+        )
     for name, value in zip(names, given, strict=True):
         if not _is_finite(value) or value < 0:
             raise ValueError(f"price of class {name!r} must be a finite number >= 0, got {value!r}: correct it.")
@@ -433,18 +432,10 @@ def _generator(random_state: Any) -> np.random.Generator | np.random.RandomState
 
 def _climbs(paths: list[Path]) -> Int32Array:
     """Return len(path_i) - (length of the common beginning of path_i and path_j), (K, K)."""
-    depth = np.array([len(path) for path in paths], dtype=np.int32)
-    nodes = np.full((len(paths), int(depth.max())), -1, dtype=np.int64)
-    for i, path in enumerate(paths):
-        nodes[i, : len(path)] = path
-    nodes[nodes < 0] = -1 - np.nonzero(nodes < 0)[0]  # below a leaf nothing is shared: i has -1 - i there
     common = np.zeros((len(paths), len(paths)), dtype=np.int32)
-    together = np.ones(common.shape, dtype=bool)
-    for level in nodes.T:  # nodes are numbered once for the whole tree
-        together &= level[:, None] == level[None, :]
-        common += together
-    np.fill_diagonal(common, depth)
-    return depth[:, None] - common
+    for level in map(np.array, zip_longest(*paths, fillvalue=-1)):  # nodes are numbered once for the whole tree
+        common += (level[:, None] == level) & (level >= 0)
+    return common.diagonal()[:, None] - common
 
 
 def _leaves(root: Any, below: Callable[[Any], list[Any] | None]) -> tuple[list[_Leaf], int]:
@@ -454,37 +445,31 @@ def _leaves(root: Any, below: Callable[[Any], list[Any] | None]) -> tuple[list[_
     """
     leaves: list[_Leaf] = []
     pending: list[tuple[Any, Path]] = [(root, ())]
-    count = 0
+    count = 1
     while pending:
         node, path = pending.pop()
         children = below(node)
         if children is None:
             leaves.append((node, path))
             continue
-        numbered = [(child, (*path, count + k)) for k, child in enumerate(children)]
+        pending += reversed([(child, (*path, count + k)) for k, child in enumerate(children)])
         count += len(children)
-        pending.extend(reversed(numbered))
-    return leaves, count + 1
+    return leaves, count
 
 
-def _is_group(held: Any) -> bool:
-    return isinstance(held, (Mapping, list, tuple))
-
-
-def _members(group: Any) -> Iterator[Any]:
-    """Yield what is directly below a group: its members, or what its names hold (else the name itself)."""
-    if isinstance(group, Mapping):
-        for name, below in group.items():
-            if below is None or (_is_group(below) and not below):
-                yield name
-            else:
-                yield below if _is_group(below) else [below]  # a single leaf is a group of one
-        return
-    for member in group:
-        if isinstance(member, Mapping):  # names inside a list are named parts of the list's own group
-            yield from _members(member)
-        else:
-            yield member
+def _below(node: Any) -> list[Any] | None:
+    """Return what is directly below a node: members, and what names hold (else the name itself); None for a leaf."""
+    if not isinstance(node, _GROUPS):
+        return None
+    found: list[Any] = []
+    for part in [node] if isinstance(node, Mapping) else node:
+        if not isinstance(part, Mapping):
+            found.append(part)
+            continue
+        for name, held in part.items():  # names inside a list are named parts of the list's own group
+            is_group = isinstance(held, _GROUPS)
+            found.append(name if held is None or (is_group and not held) else held if is_group else [held])
+    return found
 
 
 def _graph_leaves(graph: Any) -> list[_Leaf]:

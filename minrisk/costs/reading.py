@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk._typing import FloatArray, IntArray
+from minrisk._typing import Codes, FloatArray, IntArray
 from minrisk._utils import warn_caller
 from minrisk.costs.labels import (
     Labels,
@@ -157,13 +157,12 @@ def as_cost(cost: Any, classes: Any, *, allow_diagonal: bool = False) -> CostMat
     >>> as_cost([[0, 1], [5, 0]], [1, 2]).decisions
     (1, 2)
     """
-    labels = as_labels(classes)
-    if cost is None:
-        return CostMatrix(1.0 - np.eye(len(labels)), labels)
-    return aligned(cost, labels, allow_diagonal=allow_diagonal)
+    return aligned(cost, as_labels(classes), allow_diagonal=allow_diagonal)
 
 
-def stated_cost(cost: Any, classes: Any, labels: Any = (), decisions: Any = ()) -> CostMatrix:
+def stated_cost(
+    cost: Any, classes: Any, labels: Any = (), decisions: Any = (), n_samples: int | None = None
+) -> CostMatrix:
     """Return the costs of a fit with all that they say: :func:`as_cost`, and then the other classes they name.
 
     Classes that no training row has may come up later, in the rows of a fold that decisions are judged by.
@@ -181,6 +180,8 @@ def stated_cost(cost: Any, classes: Any, labels: Any = (), decisions: Any = ()) 
         them. By default these are the classes.
     decisions : array-like of D labels, optional
         What to call the columns of a table without labels, if they are as many and begin with the classes.
+    n_samples : int, optional
+        The number of rows, where costs may have one for each, for messages.
 
     Returns
     -------
@@ -210,25 +211,35 @@ def stated_cost(cost: Any, classes: Any, labels: Any = (), decisions: Any = ()) 
         # Rows of weight 0 make no class, but a table without labels may have been written with theirs in mind.
         with suppress(ValueError):
             cost = stated_cost(cost, labels)
-    return aligned(cost, as_labels(classes), with_others=True, decisions=as_labels(decisions, "decisions"))
+    names = as_labels(decisions, "decisions")
+    return aligned(cost, as_labels(classes), with_others=True, decisions=names, n_samples=n_samples)
 
 
 def aligned(
-    cost: Any, classes: Labels, *, allow_diagonal: bool = False, with_others: bool = False, decisions: Labels = ()
+    cost: Any,
+    classes: Labels,
+    *,
+    allow_diagonal: bool = False,
+    with_others: bool = False,
+    decisions: Labels = (),
+    n_samples: int | None = None,
 ) -> CostMatrix:
     """Return costs with the rows of the classes first, and those `with_others` that they name.
 
-    See :func:`as_cost` and :func:`stated_cost`; `decisions` are as there.
+    See :func:`as_cost` and :func:`stated_cost`; `decisions` and `n_samples` are as there.
     """
-    if not is_labelled(cost):
-        return _named(cost, classes, decisions, allow_diagonal)
+    if cost is None:
+        return CostMatrix(1.0 - np.eye(len(classes)), classes)
+    values, own, given = parse(cost)
     as_stated = isinstance(cost, CostMatrix)  # taken at its word: decisions may look like misspelt classes
-    matrix = cost if as_stated else CostMatrix(cost, allow_diagonal=allow_diagonal)
+    if own is None:
+        _check_bare(cost, values, classes, n_samples)
+        fits = len(decisions) == values.shape[1] and decisions[: len(classes)] == classes
+        return CostMatrix(values, classes, decisions if fits else None, allow_diagonal or as_stated)
+    matrix = cost if as_stated else CostMatrix(values, own, given, allow_diagonal)
     if with_others:
         matrix = _renumbered(matrix, classes)
-    own, given = matrix.classes, matrix.decisions
-    assert own is not None
-    assert given is not None
+    own, given = matrix._labels
     rows = match_labels(classes, own)
     if -1 in rows:
         missing = unmatched(classes, own)
@@ -244,39 +255,35 @@ def aligned(
             f"cost must have two decisions or more, but with the {len(own) - len(classes)} classes left out that do "
             f"not occur here only {listed(names)} are left: give the classes {listed(classes)} costs of their own."
         )
-    more = [i for i, at in enumerate(match_labels(own, classes)) if at < 0]
-    if with_others and more:  # after the classes, so that codes of rows and decisions stay what they are
-        others, rest = tuple(own[i] for i in more), [j for j in range(len(given)) if j not in columns]
+    if with_others:  # after the classes, so that codes of rows and decisions stay what they are
+        others, rest = unmatched(own, classes), [j for j in range(len(given)) if j not in columns]
         _warn_of_decisions_as_rows(others, given)
-        return CostMatrix(
-            matrix.values[np.ix_([*rows, *more], [*columns, *rest])],
-            classes + named_beside(others, own, classes),
-            names + named_beside(tuple(given[j] for j in rest), own, classes),
-            allow_diagonal=True,
-        )
+        rows, columns = [*rows, *match_labels(others, own)], [*columns, *rest]
+        names += named_beside(tuple(given[j] for j in rest), own, classes)
+        classes += named_beside(others, own, classes)
     if classes == own and names == given:
         return matrix
-    return CostMatrix._of_checked(matrix.values[np.ix_(rows, columns)], classes, names)
+    return CostMatrix(matrix.values[np.ix_(rows, columns)], classes, names, allow_diagonal=True)
 
 
-def _named(cost: Any, classes: Labels, decisions: Labels, allow_diagonal: bool) -> CostMatrix:
-    """Return a table without labels as one of the classes, whose decisions are these if they are as many."""
-    values, as_stated = parse(cost)[0], isinstance(cost, CostMatrix)
+def _check_bare(cost: Any, values: FloatArray, classes: Labels, n_samples: int | None) -> None:
+    """Refuse a table without labels that has not a row for each class, or whose classes stand in an order unknown."""
     if len(values) != len(classes):
         way = "give the missing rows" if len(values) < len(classes) else "leave out those of other classes"
+        or_each = ""
+        if n_samples is not None:
+            way, or_each = "give the costs of just these", f" or one for each of the {n_samples} samples"
         raise ValueError(
             f"cost must have one row per class: expected {len(classes)} rows for the classes "
-            f"{listed(classes)}, got shape {values.shape}; {way}, or give a DataFrame, dict or CostMatrix with "
-            "labels, of which those of other classes are not used."
+            f"{listed(classes)}{or_each}, got shape {values.shape}; {way}, or give a DataFrame, dict or CostMatrix "
+            "with labels, of which those of other classes are not used."
         )
-    if as_stated and cost._graded and any(isinstance(label, str) for label in classes):
+    if isinstance(cost, CostMatrix) and cost._graded and any(isinstance(label, str) for label in classes):
         raise ValueError(
             f"cost must name the classes from the lowest to the highest, got ordinal({len(classes)}) for the texts "
             f"{listed(classes)}, whose order nobody said: write ordinal with the labels in order, as in "
             "ordinal(['low', 'medium', 'high'])."
         )
-    fits = len(decisions) == values.shape[1] and decisions[: len(classes)] == classes
-    return CostMatrix(values, classes, decisions if fits else None, allow_diagonal or as_stated)
 
 
 def _column_order(given: Labels, classes: Labels, rows: Labels, as_stated: bool) -> tuple[list[int], Labels]:
@@ -323,9 +330,7 @@ def _warn_of_decisions_as_rows(others: Labels, decisions: Labels) -> None:
 
 def _renumbered(matrix: CostMatrix, classes: Labels) -> CostMatrix:
     """Return labelled costs with the numbers that a meta-estimator gave to the classes, if it did."""
-    rows, columns = matrix.classes, matrix.decisions
-    assert rows is not None
-    assert columns is not None
+    rows, columns = matrix._labels
     whole = are_numbers(classes) and not any(isinstance(label, bool) for label in classes)
     if -1 not in match_labels(classes, rows) or not whole or not set(classes) <= set(range(len(rows))):
         return matrix
@@ -417,19 +422,20 @@ def is_per_row(cost: Any, n_samples: int, n_classes: int) -> bool:
     >>> is_per_row(np.ones((100, 3)), 100, 3), is_per_row(np.ones((3, 3)), 100, 3)
     (True, False)
     """
-    if cost is None or isinstance(cost, (str, os.PathLike, Mapping, CostMatrix)):
+    shape = _shape(cost)
+    if len(shape) != 2 or shape[0] != n_samples or n_samples == n_classes:  # a table of classes is by far more usual
         return False
-    if n_samples == n_classes:  # nobody can tell, and a table of classes is by far the more usual
-        return False
+    return not is_frame(cost) or min(match_labels(cost.index.tolist(), cost.columns.tolist()), default=-1) < 0
+
+
+def _shape(cost: Any) -> tuple[int, ...]:
+    """Return the shape of an array or table; () of what has labels of its own anyway, and of what is no array."""
+    if isinstance(cost, (str, os.PathLike, Mapping, CostMatrix, CostsPerRow)):
+        return ()
     try:
-        shape = np.shape(cost)
+        return np.shape(cost)
     except ValueError:  # rows of different lengths: for as_cost to refuse
-        return False
-    if len(shape) != 2 or shape[0] != n_samples:
-        return False
-    if is_frame(cost):
-        return min(match_labels(cost.index.tolist(), cost.columns.tolist()), default=-1) < 0
-    return True
+        return ()
 
 
 def row_costs(cost: Any, n_samples: int, classes: Any, truth: IntArray | None = None) -> tuple[FloatArray, Labels]:
@@ -474,95 +480,70 @@ def row_costs(cost: Any, n_samples: int, classes: Any, truth: IntArray | None = 
     >>> table.shape, decisions
     ((2, 3), ('no', 'yes', 'refer'))
     """
-    names = column_names(cost)
-    return CostsPerRow(as_numbers(cost, None, names), names).table(n_samples, as_labels(classes), truth)
+    if has_matrices(cost):
+        as_numbers(cost)  # which says what it has to be
+    labels = as_labels(classes)
+    return CostsPerRow.of(cost, labels).table(n_samples, labels, truth)
 
 
 class CostsPerRow(NamedTuple):
     """Costs with a row, or a matrix, for each sample, as numbers that are not yet in the order of the classes."""
 
     values: FloatArray  # (n, D), or (n, K, D)
-    names: Labels | None = None  # of the columns, where a table brought them along
-    decisions: Labels | None = None  # what columns are called that were read without names
+    columns: Labels  # as a table has named them, or as they are called without names
+    classes: Labels  # in whose order matrices' rows and columns without names stand; () where a table has named them
 
     @classmethod
-    def of(cls, cost: Any) -> CostsPerRow:
-        """Return an array or table, (n, D), or an array of matrices, (n, K, D), as such."""
-        if isinstance(cost, CostsPerRow):
-            return cost
-        if not is_per_row_and_class(cost):
-            names = column_names(cost)
-            return cls(as_numbers(cost, None, names), names)
-        try:
-            with np.errstate(over="ignore"):
-                return cls(np.asarray(cost, dtype=np.float64))
-        except (TypeError, ValueError):
-            raise ValueError(
-                "cost with a matrix for each row must hold numbers only, and matrices of one shape: give an array of "
-                "them."
-            ) from None
+    def of(cls, cost: Any, classes: Any, labels: Any = (), stated: Any = None, decisions: Any = ()) -> CostsPerRow:
+        """Return an array or table, (n, D), or an array of matrices, (n, K, D), as such.
 
-    @property
-    def has_matrices(self) -> bool:
-        """Whether there is a matrix for each sample, (n, K, D)."""
-        return self.values.ndim == 3
-
-    def labels(self, classes: Labels) -> Labels | None:
-        """Return the labels of the columns; None if they have none, or are merely numbered as pandas and polars do."""
-        if self.names is None:
-            return None
-        numbers = tuple(range(len(self.names)))
-        without_meaning = self.names in (numbers, unnamed(len(self.names)))
-        numbered = without_meaning and max(match_labels(classes, self.names), default=-1) < 0
-        return None if numbered else self.names
-
-    def classes(self, classes: Any, stated: Any) -> Labels:
-        """Return the classes in whose order columns without labels stand, sorted.
-
-        These are `classes`, or those that `stated` costs name (an estimator's `cost`) if they are more and there are
-        as many columns.
+        Parameters
+        ----------
+        cost : object
+        classes, labels : array-like of K and L labels
+            As in :func:`stated_cost`. Columns without names stand for all labels, if they are enough.
+        stated : object
+            Costs, such as an estimator's, that may name more labels, for which such columns then stand if enough.
+        decisions : array-like of D labels, optional
+            What to call columns without names, if they are as many and those of the classes.
 
         Examples
         --------
-        >>> CostsPerRow(np.ones((5, 3))).classes(["a", "c"], CostMatrix(1 - np.eye(3), ["c", "b", "a"]))
+        >>> CostsPerRow.of(np.ones((5, 3)), ["a", "c"], stated=CostMatrix(1 - np.eye(3), ["c", "b", "a"])).columns
         ('a', 'b', 'c')
+        >>> CostsPerRow.of(np.ones((5, 3)), ["a", "c"]).columns
+        ('a', 'c', 'refer')
         """
-        labels = as_labels(classes)
-        if self.values.shape[1] <= len(labels) or self.labels(labels) is not None or not is_labelled(stated):
-            return labels
-        named = parse(stated)[1]
-        if named is None or -1 in match_labels(labels, named):
-            return labels
-        try:
-            found = tuple(sorted(labels + named_beside(unmatched(named, labels), named, labels)))
-        except TypeError:  # labels of several kinds
-            return labels
-        return found if len(found) <= self.values.shape[1] else labels
+        own = as_labels(classes)
+        every = as_labels(labels) if len(labels) else own
+        names = None if has_matrices(cost) else column_names(cost)
+        values = _numbers_of_matrices(cost) if has_matrices(cost) else as_numbers(cost, None, names)
+        if names is not None and not (_merely_numbered(names) and max(match_labels(every, names), default=-1) < 0):
+            return cls(values, names, ())
+        ways = (_with_stated(every, stated), every, own)
+        standing = next((way for way in ways if len(way) <= values.shape[1]), own)
+        n_decisions = values.shape[-1]
+        given = as_labels(decisions, "decisions")
+        fits = len(given) == n_decisions and standing == own and (values.ndim == 3 or given[: len(own)] == own)
+        return cls(values, given if fits else default_decisions(standing, n_decisions), standing)
 
-    def matrices(
-        self, n_samples: int, classes: Labels, n_decisions: int, instead: str = NAME_THE_COLUMNS
-    ) -> FloatArray:
-        """Return the checked matrices, (n, K, D); D is `n_decisions`, or K or more.
+    def matrices(self, n_samples: int, instead: str = NAME_THE_COLUMNS) -> FloatArray:
+        """Return the checked matrices, (n, K, D).
 
         Raises
         ------
         ValueError
             If the shape is another; where it has more rows than there are classes, with what to do `instead`.
         """
-        n, n_rows, n_columns = self.values.shape
-        n_classes = len(classes)
-        if (n, n_rows) != (n_samples, n_classes) or not (n_columns == n_decisions or n_columns >= n_classes):
+        (n, n_rows, n_columns), n_classes = self.values.shape, len(self.classes)
+        if (n, n_rows) != (n_samples, n_classes) or n_columns != len(self.columns):
+            way = "give exactly these rows a matrix each, with a row for every class and a column for every decision"
             if n_rows > n_classes:
                 way = f"if it has rows of other classes, {instead}"
-            elif n != n_samples:
-                way = "give the matrices of exactly these rows"
-            else:
-                each = "row for every class" if n_rows < n_classes else "column for every decision"
-                way = f"give each matrix a {each}"
             raise ValueError(
-                f"cost with a matrix for each row must have a row in each for the classes {listed(classes)}: expected "
-                f"shape ({n_samples}, {n_classes}, {n_decisions}) for {n_samples} rows, {n_classes} classes and "
-                f"{n_decisions} decisions, got {self.values.shape}; {way}."
+                f"cost with a matrix for each row must have a row in each for the classes {listed(self.classes)}: "
+                f"expected shape ({n_samples}, {n_classes}, {n_classes}), or more decisions, got {self.values.shape}; "
+                f"{way}."
             )
         if not np.all(np.isfinite(self.values)):
             n, i, j = np.argwhere(~np.isfinite(self.values))[0].tolist()
@@ -572,33 +553,40 @@ class CostsPerRow(NamedTuple):
             raise ValueError(below_zero(f"cost[{n}, {i}, {j}]", self.values[n, i, j]))
         return self.values
 
-    def own_rows(self, codes: IntArray, classes: Labels) -> CostsPerRow:
-        """Return the rows of the true classes, (n, D), of a matrix for each sample."""
-        matrices = self.matrices(len(codes), classes, len(classes))
-        return CostsPerRow(matrices[np.arange(len(codes)), codes], None, self.decisions)
+    def matrices_of(self, n_samples: int, classes: Labels) -> tuple[FloatArray, Labels]:
+        """Return the matrices with the rows of these classes, and their decisions: none that is another class."""
+        matrices = self.matrices(n_samples, "leave these out")
+        order, decisions = _column_order(self.columns, classes, self.classes, as_stated=True)
+        if classes != self.classes or decisions != self.columns:
+            matrices = matrices[:, match_labels(classes, self.classes)][:, :, order]
+        return matrices, decisions
 
-    def table(self, n_samples: int, classes: Labels, truth: IntArray | None = None) -> tuple[FloatArray, Labels]:
-        """Return the checked rows, (n, D), and their decisions, classes first: see :func:`row_costs`."""
-        table, given = self.values, self.labels(classes)
+    def table(self, n_samples: int, classes: Labels, codes: Codes | None = None) -> tuple[FloatArray, Labels]:
+        """Return the checked rows, (n, D), and their decisions, classes first: see :func:`row_costs`.
+
+        Of matrices these are the rows of the true classes, whose `codes` are given. No column is of a class that is
+        none of these, where columns have no names; one that has another name is a decision.
+        """
+        table, named = self.values, not self.classes
+        places = None if codes is None or named else np.array(match_labels(classes, self.classes))[codes]
+        if table.ndim == 3:
+            table = self.matrices(n_samples)[np.arange(n_samples), places]
         if table.shape[0] != n_samples:
             raise ValueError(
                 f"cost given per sample must have one row per sample: expected {n_samples} rows, got shape "
                 f"{table.shape}; pass the costs of exactly these samples, or a table with one row per class."
             )
-        if given is not None:
-            order, decisions = _column_order(given, classes, classes, as_stated=False)
-            if order != list(range(table.shape[1])):
-                table = np.ascontiguousarray(table[:, order])
-        else:
-            if table.shape[1] < len(classes):
-                raise ValueError(
-                    f"cost given per sample must have one column per class: expected {len(classes)} columns or "
-                    f"more for the classes {listed(classes)}, got shape {table.shape}; give the missing columns, "
-                    f"or a DataFrame with labels."
-                )
-            decisions = default_decisions(classes, table.shape[1])
-            if truth is not None:
-                _check_places(table, truth, classes)
+        if table.shape[1] != len(self.columns):
+            raise ValueError(
+                f"cost given per sample must have one column per class: expected {len(self.classes)} columns or more "
+                f"for the classes {listed(self.classes)}, got shape {table.shape}; give the missing columns, or a "
+                "DataFrame with labels."
+            )
+        order, decisions = _column_order(self.columns, classes, self.classes or classes, as_stated=not named)
+        if places is not None and self.columns[: len(self.classes)] == self.classes:
+            _check_places(table, places, self.classes)
+        if order != list(range(table.shape[1])):
+            table = np.ascontiguousarray(table[:, order])
         if len(decisions) < 2:
             raise ValueError(
                 f"cost must have two decisions (columns) or more, got {listed(decisions)}: there must be "
@@ -607,52 +595,66 @@ class CostsPerRow(NamedTuple):
         check_cells(table, None, decisions)
         return table, decisions
 
-    def table_of_counted(
-        self, codes: IntArray, classes: Any, labels: Any, stated: Any = None
-    ) -> tuple[FloatArray, Labels]:
-        """Return `table` of rows of these classes, or own rows of matrices, without columns of other labels.
 
-        Columns without labels stand for all labels, if they are enough; a labelled one that is no class is a decision.
-
-        Parameters
-        ----------
-        codes : ndarray of int, (n,)
-            Of each row's class.
-        classes, labels : array-like of K and L labels
-            As in :func:`stated_cost`, sorted.
-        stated : object
-            Costs that may name more labels, as in `classes`.
-        """
-        own, every = as_labels(classes), self.classes(labels, stated)
-        places = np.array(match_labels(own, every))[codes]
-        rows = self
-        if self.has_matrices:
-            of_all = self.values.shape[1] == len(every)
-            rows = self.own_rows(places, every) if of_all else self.own_rows(codes, own)
-        if rows.labels(every) is not None or rows.values.shape[1] < len(every):
-            return rows.table(len(codes), own, codes)
-        table, decisions = rows.table(len(codes), every, places)
-        known = [j for j, at in enumerate(match_labels(decisions, own)) if at >= 0 or j >= len(every)]
-        if len(known) == len(decisions):
-            return table, decisions
-        return np.ascontiguousarray(table[:, known]), tuple(decisions[j] for j in known)
-
-
-def costs_per_row(cost: Any, n_samples: int, n_classes: int) -> CostsPerRow | None:
-    """Return costs with a row or a matrix for each sample, None for those that all samples share."""
-    if isinstance(cost, CostsPerRow) or is_per_row_and_class(cost) or is_per_row(cost, n_samples, n_classes):
-        return CostsPerRow.of(cost)
-    return None
-
-
-def is_per_row_and_class(cost: Any) -> bool:
-    """Return whether ``cost`` holds a matrix for every sample, (n, K, D)."""
-    if cost is None or is_labelled(cost) or isinstance(cost, CostMatrix | CostsPerRow):
-        return False
+def _numbers_of_matrices(cost: Any) -> FloatArray:
     try:
-        return np.ndim(cost) == 3
-    except ValueError:  # rows of different lengths: for as_cost to refuse
-        return False
+        with np.errstate(over="ignore"):
+            return np.asarray(cost, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "cost with a matrix for each row must hold numbers only, and matrices of one shape: give an array of them."
+        ) from None
+
+
+def _merely_numbered(names: Labels) -> bool:
+    """Return whether columns are called as pandas and polars call those without names."""
+    return names in (tuple(range(len(names))), unnamed(len(names)))
+
+
+def _with_stated(labels: Labels, stated: Any) -> Labels:
+    """Return the sorted labels with those that costs name beside them, where they name them all."""
+    named = parse(stated)[1] if is_labelled(stated) else None
+    if named is None or -1 in match_labels(labels, named):
+        return labels
+    try:
+        return tuple(sorted(labels + named_beside(unmatched(named, labels), named, labels)))
+    except TypeError:  # labels of several kinds
+        return labels
+
+
+def costs_per_row(
+    cost: Any, n_samples: int, classes: Any, labels: Any = (), stated: Any = None, decisions: Any = (), **beside: Any
+) -> CostsPerRow | None:
+    """Return costs with a row or a matrix for each sample, None for those that all samples share.
+
+    See :meth:`CostsPerRow.of` for the arguments, and :func:`check_sample_order` for those `beside`.
+    """
+    if isinstance(cost, CostsPerRow):
+        return cost
+    if not (has_matrices(cost) or is_per_row(cost, n_samples, len(labels) or len(classes))):
+        return None
+    check_sample_order(cost, **beside)
+    return CostsPerRow.of(cost, classes, labels, stated, decisions)
+
+
+def costs_of_rows(
+    cost: Any, n_samples: int, classes: Any, labels: Any = (), stated: Any = None, decisions: Any = (), **beside: Any
+) -> CostMatrix | CostsPerRow | None:
+    """Return costs that a user gives for some rows, None where there are none: read once, and in order from then on.
+
+    See :meth:`CostsPerRow.of` for the arguments, and :func:`check_sample_order` for those `beside`.
+    """
+    if cost is None:
+        return None
+    if (per_row := costs_per_row(cost, n_samples, classes, labels, stated, decisions, **beside)) is not None:
+        return per_row
+    check_rows(cost, n_samples, as_labels(labels if len(labels) else classes))
+    return stated_cost(cost, classes, labels, decisions, n_samples)
+
+
+def has_matrices(cost: Any) -> bool:
+    """Return whether ``cost`` holds a matrix for every sample, (n, K, D)."""
+    return len(_shape(cost)) == 3
 
 
 def _check_places(table: FloatArray, truth: IntArray, classes: Labels) -> None:
@@ -726,27 +728,13 @@ def _is_counted(index: Any) -> bool:
     return type(index).__name__ == "RangeIndex"
 
 
-def check_row_count(cost: Any, n_samples: int, classes: Labels) -> None:
-    """Refuse a table that has neither a row for each sample nor a row for each class, naming both numbers."""
-    if is_frame(cost):
-        if len(cost) != n_samples and is_of_samples(cost, classes):
-            raise ValueError(
-                f"cost must have a row for each of the {n_samples} samples, got {len(cost)} rows: give the costs of "
-                f"exactly these samples, or, if it has a row for each class, CostMatrix(cost) with the labels "
-                f"{listed(classes)} among its row labels, which are {listed(cost.index.tolist())}."
-            )
-        return
-    if cost is None or isinstance(cost, CostMatrix) or is_labelled(cost):
-        return
-    try:
-        shape = np.shape(cost)
-    except ValueError:  # rows of different lengths: for as_cost to refuse
-        return
-    if len(shape) == 2 and shape[0] > len(classes) and shape[0] != n_samples:
+def check_rows(cost: Any, n_samples: int, classes: Labels) -> None:
+    """Refuse a DataFrame that has neither a row for each sample nor rows that are classes, naming both."""
+    if is_frame(cost) and len(cost) != n_samples and is_of_samples(cost, classes):
         raise ValueError(
-            f"cost must have a row for each of the {n_samples} samples, or a row for each of the {len(classes)} "
-            f"classes {listed(classes)}, got shape {shape}: give the costs of exactly these samples, or of these "
-            "classes, or name the classes by a DataFrame, dict or CostMatrix."
+            f"cost must have a row for each of the {n_samples} samples, got {len(cost)} rows: give the costs of "
+            f"exactly these samples, or, if it has a row for each class, CostMatrix(cost) with the labels "
+            f"{listed(classes)} among its row labels, which are {listed(cost.index.tolist())}."
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -13,82 +13,69 @@ from minrisk._sums import sum_of_parts, whole_parts
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk.costs.labels import as_labels, listed, match_labels
 from minrisk.costs.units import Numbers, as_is, scaled
-from minrisk.data.frames import NUMBERS, check_unmasked, is_missing, of_cells
+from minrisk.data.frames import NUMBERS, check_unmasked, is_missing
 
 WEIGHT_BITS = 36  # of a weight over the largest one: later bits differ by the unit that weights were given in
 
 
-def check_weights(sample_weight: Any) -> Any:
-    """Return sample weights as scikit-learn is to check them.
+def checked_weights(given: Any, n_rows: int, is_part: bool = False) -> FloatArray | None:
+    """Return sample weights as an array of their own, (n,), None where none are given: asked once, where rows come in.
+
+    One number is the weight of each row. Where the rows are a part of all, each of them may have a weight of 0.
 
     Raises
     ------
     ValueError
-        If one is missing, or is no number of float64; if there are several for each row, as in a table of costs; if
-        they are a text such as "balanced", or a dict.
+        If there is no finite number of 0 or more for each row, or none above 0 in all: as where there are several for
+        each, in a table of costs, or a text such as "balanced", or a dict.
     """
-    if isinstance(sample_weight, Real):  # the same for all rows
-        return check_weights([sample_weight])[0]
-    if sample_weight is None:
+    if given is None:
         return None
-    check_unmasked(sample_weight, "sample_weight")
+    check_unmasked(given, "sample_weight")
+    cells = [given] * n_rows if isinstance(given, Real) else given
     try:
-        weights = np.asarray(sample_weight)
+        found = np.asarray(cells)
     except ValueError:  # rows of different lengths
         raise ValueError("sample_weight must hold a number for each row, got several in some.") from None
-    if isinstance(sample_weight, Mapping) or (weights.ndim > 1 and weights.shape[1:] != (1,)):
-        of_shape = "" if isinstance(sample_weight, Mapping) else f" of shape {weights.shape}"
+    if isinstance(given, Mapping) or (found.ndim > 1 and found.shape[1:] != (1,)):
+        of_shape = "" if isinstance(given, Mapping) else f" of shape {found.shape}"
         raise ValueError(
-            f"sample_weight must hold a number for each row, got {type(sample_weight).__name__}{of_shape}: give "
-            "weights in one dimension, and costs by their name, as cost=C."
+            f"sample_weight must hold a number for each row, got {type(given).__name__}{of_shape}: give weights in one "
+            "dimension, and costs by their name, as cost=C."
         )
-    if weights.ndim == 0:
-        raise ValueError(f"sample_weight must hold a number for each row, got {sample_weight!r}: give an array.")
-    if isinstance(sample_weight, list | tuple) and weights.ndim == 1 and weights.dtype.kind not in NUMBERS:
-        weights = of_cells(sample_weight)  # as they are: NumPy makes texts of all beside one
-    if weights.ndim == 1 and weights.dtype.kind in NUMBERS:
-        with np.errstate(over="ignore"):  # of longer floats, which scikit-learn then refuses as infinite
-            return np.array(weights, dtype=np.float64)  # not read-only, as some libraries' are: kernels know one kind
-    if weights.dtype.kind in "Mm":  # of nanoseconds NumPy would make whole numbers below
-        raise ValueError(f"sample_weight must hold a number for each row, got {weights.dtype.name} values.")
-    if weights.ndim != 1 or weights.dtype.kind not in "OUSc":
-        return sample_weight
-    numbers = np.empty(len(weights))
-    for row, weight in enumerate(weights.tolist()):
-        if is_missing(weight) or not isinstance(weight, Real | Decimal | np.bool_):
-            raise ValueError(f"sample_weight must hold a number for each row, got {weight!r} in row {row}.")
+    if found.ndim == 0:
+        raise ValueError(f"sample_weight must hold a number for each row, got {given!r}: give an array.")
+    if len(found) != n_rows:
+        raise ValueError(
+            f"sample_weight must hold a number for each of the {n_rows} rows, got {len(found)}: give as many as there "
+            "are rows."
+        )
+    if found.dtype.kind in "Mm":  # of nanoseconds NumPy would make whole numbers
+        raise ValueError(f"sample_weight must hold a number for each row, got {found.dtype.name} values.")
+    if found.dtype.kind not in NUMBERS:  # of lists as they are: NumPy makes texts of all beside one
+        found = _as_numbers(cells if isinstance(cells, list | tuple) else found.ravel().tolist())
+    with np.errstate(over="ignore"):  # of longer floats, which are then refused as infinite
+        weight = np.array(found, dtype=np.float64).ravel()
+    wrong = np.flatnonzero(~((weight >= 0.0) & (weight < np.inf)))
+    if len(wrong) or not (is_part or weight.any()):
+        got = f"{weight[wrong[0]]:g} in row {wrong[0]}" if len(wrong) else "only zeros"
+        raise ValueError(
+            f"sample_weight must be finite and zero or more, with one weight above zero, got {got}: correct it."
+        )
+    return weight
+
+
+def _as_numbers(cells: Sequence[Any]) -> FloatArray:
+    """Return cells of any kind as numbers, or say which of them is none."""
+    numbers = np.empty(len(cells))
+    for row, cell in enumerate(cells):
+        if is_missing(cell) or not isinstance(cell, Real | Decimal | np.bool_):
+            raise ValueError(f"sample_weight must hold a number for each row, got {cell!r} in row {row}.")
         try:
-            numbers[row] = float(weight)
+            numbers[row] = float(cell)
         except OverflowError:
             raise ValueError(f"sample_weight must hold numbers up to 1.8e308, got a larger one in row {row}.") from None
     return numbers
-
-
-def check_weight_count(weights: Any, n_rows: int) -> None:
-    """Raise a ValueError unless there is one weight for each of so many rows."""
-    shape = np.shape(weights)
-    if shape == (n_rows,):
-        return
-    way = "give as many as there are rows" if len(shape) == 1 else "give them in one dimension"
-    got = shape[0] if len(shape) == 1 else "one number" if not shape else f"shape {shape}"
-    raise ValueError(f"sample_weight must hold a number for each of the {n_rows} rows, got {got}: {way}.")
-
-
-def as_weights(sample_weight: Any, n: int) -> FloatArray | None:
-    """Return checked weights, (n,), None where there are none."""
-    if sample_weight is None:
-        return None
-    weight = np.asarray(check_weights(sample_weight))
-    if weight.shape == (n, 1):
-        weight = weight.ravel()
-    check_weight_count(weight, n)
-    weight = weight.astype(np.float64)
-    if not np.isfinite(weight).all() or weight.min() < 0 or not weight.any():
-        raise ValueError(
-            "sample_weight must be finite and zero or more, with one weight above zero, got "
-            f"values from {weight.min():g} to {weight.max():g}: correct it."
-        )
-    return weight
 
 
 def relative_weights(weight: FloatArray, largest: Numbers = as_is, added: Numbers = as_is) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -36,6 +36,12 @@ class CodedLabels(NamedTuple):
 
     labels: Labels  # sorted
     codes: IntArray  # (n,) of the smallest dtype
+
+    @classmethod
+    def of(cls, y: Labels) -> Self:
+        """Number labels that are all here."""
+        labels, codes = np.unique(y, return_inverse=True)
+        return cls(labels, codes.astype(np.min_scalar_type(max(1, len(labels) - 1))))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -319,17 +325,12 @@ def gathered_labels(parts: Iterable[Labels]) -> CodedLabels:
 
     They have the dtype that all chunks' labels in one array have.
     """
-    known: list[Labels] = []
-    coded: list[tuple[Labels, IntArray]] = []
-    for part in parts:
-        labels, codes = np.unique(part, return_inverse=True)
-        known.append(labels)
-        coded.append((labels, codes.astype(np.min_scalar_type(max(1, len(labels) - 1)))))
-    if not known:
+    coded = [CodedLabels.of(part) for part in parts]
+    if not coded:
         raise ValueError("the chunks hold no rows: give some.")
-    if len({part.dtype.kind in "UO" for part in known}) > 1:
+    if len({part.labels.dtype.kind in "UO" for part in coded}) > 1:
         raise ValueError("y must hold numbers or texts, got both in different chunks: make texts of all.")
-    labels = np.unique(np.concatenate(known))
+    labels = np.unique(np.concatenate([part.labels for part in coded]))
     small = np.min_scalar_type(max(1, len(labels) - 1))
     return CodedLabels(labels, np.concatenate([np.searchsorted(labels, own).astype(small)[c] for own, c in coded]))
 

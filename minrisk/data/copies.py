@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk._typing import FloatArray, IntArray, Keys
+from minrisk._typing import Codes, FloatArray, IntArray, Keys
 from minrisk.data.row_blocks import blocks_of
 from minrisk.data.row_keys import in_unit, mixed, numbered_keys, odd_numbers, summed_keys
 from minrisk.data.sparse import DENSE_VALUES, SparseRows
@@ -78,7 +78,7 @@ def told_by(numbers: IntArray, n_rows: int) -> IntArray:
     return np.flatnonzero(numbered_keys(numbers, 0) < share)
 
 
-def are_copies(X: np.ndarray | SparseRows, label: IntArray, d: int, by_times: bool = True) -> bool:
+def are_copies(X: np.ndarray | SparseRows, label: Codes, d: int, by_times: bool = True) -> bool:
     """Tell whether rows that are equal in their first d cells are copies, no coincidences; False if none are equal.
 
     Not `by_times`: the law of columns alone tells, where other cells have made rows distinct.
@@ -116,7 +116,7 @@ def are_copies(X: np.ndarray | SparseRows, label: IntArray, d: int, by_times: bo
 
 
 def keys_of_copies(
-    X: np.ndarray | SparseRows, d: int, label: IntArray, rows: IntArray, own: Sequence[np.ndarray] = ()
+    X: np.ndarray | SparseRows, d: int, label: Codes, rows: IntArray, own: Sequence[np.ndarray] = ()
 ) -> Keys | None:
     """Return keys of these rows that only copies share, or None where equal rows are coincidences.
 

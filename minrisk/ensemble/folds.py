@@ -10,7 +10,6 @@ import numpy as np
 
 from minrisk._typing import Codes, FloatArray, IntArray, Keys, Labels
 from minrisk._utils import warn_caller
-from minrisk.costs.reading import CostsPerRow
 from minrisk.costs.units import scaled
 from minrisk.data.chunks import CodedLabels
 from minrisk.data.column_report import DataWarning
@@ -52,7 +51,13 @@ class MergedRows(NamedTuple):
 
 
 def merged_copies(
-    X: Any, d: int, y: Labels | CodedLabels, weight: FloatArray, cost: Any, group: IntArray | None, cv: Any
+    X: Any,
+    d: int,
+    y: Labels | CodedLabels,
+    weight: FloatArray,
+    cost: FloatArray | None,
+    group: IntArray | None,
+    cv: Any,
 ) -> MergedRows | None:
     """Count copies as one row; None where they are not looked for.
 
@@ -64,8 +69,8 @@ def merged_copies(
         return None
     folds = None if cv is None or isinstance(cv, Integral) else stated_folds(cv, X, y, group)
     own = [column for column in (group, folds) if column is not None]
-    if isinstance(cost, CostsPerRow) and len(cost.values) == len(y):
-        own = [*cost.values.reshape(len(y), -1).T, *own]
+    if cost is not None and len(cost) == len(y):
+        own = [*cost.reshape(len(y), -1).T, *own]
     key = keys_of_copies(X, d, class_codes(y), rows, own)
     if key is None:
         return MergedRows(False, None, folds)

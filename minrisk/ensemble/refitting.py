@@ -24,9 +24,8 @@ from sklearn.utils.validation import check_consistent_length
 from minrisk._typing import FloatArray, IntArray
 from minrisk.costs import CostMatrix
 from minrisk.costs.labels import listed
-from minrisk.costs.reading import costs_per_row
-from minrisk.costs.weights import check_weights
-from minrisk.data.chunks import Chunks
+from minrisk.costs.reading import CostsPerRow
+from minrisk.data.chunks import Chunks, CodedLabels
 from minrisk.data.labels import check_labels
 from minrisk.data.row_keys import numbered_keys
 from minrisk.ensemble import defaults
@@ -51,10 +50,12 @@ def refreshed(model: Any, X: Any, y: Any, sample_weight: Any, cost: Any) -> Any:
     if (unknown := labels[~np.isin(labels, fitted.classes_)]).size:
         others = listed(np.unique(unknown).tolist())[1:-1]
         raise ValueError(f"y must hold classes of the fit, got {others}: fit again.")
+    given = fitted._weighed(X, CodedLabels.of(labels), sample_weight)
     # Copies count as one row, as in a fit: else folds would judge leaves by rows that these have seen.
-    stated = fitted._class_weighted(X, labels, check_weights(sample_weight))
-    merged = merged_copies(X, X.shape[1], labels, fitted._checked_weights(stated, X), None, None, None)
-    weight = fitted._weights(stated if merged is None or merged.weight is None else merged.weight, X)
+    merged = merged_copies(X, X.shape[1], given.y, given.given_weight, None, None, None)
+    if merged is not None and merged.weight is not None:
+        given = given._replace(stated_weight=merged.weight)
+    weight = given.weight
     X, labels, weight = X[weight > 0.0], labels[weight > 0.0], weight[weight > 0.0]
     # as many rows as (sum sqrt w)^2 / sum w: one row that is there very often leaves the others what they say
     weight *= (math.fsum(np.sqrt(weight)) / math.fsum(weight)) ** 2
@@ -62,9 +63,10 @@ def refreshed(model: Any, X: Any, y: Any, sample_weight: Any, cost: Any) -> Any:
         raise ValueError(f"refit_leaves needs two rows at least, got {len(X)} of some weight.")
     codes = np.searchsorted(fitted.classes_, labels)
     if cost is not None:
-        if costs_per_row(cost, len(codes), len(fitted.classes_)) is not None:
+        stated = fitted._read_cost(cost, len(codes), fitted.classes_)
+        if isinstance(stated, CostsPerRow):
             raise ValueError("refit_leaves takes costs that all rows share: give a matrix, or fit again.")
-        fitted._resolve_matrix(cost, codes, fitted.classes_)
+        fitted._decide_by_matrix(stated, codes)
         fitted.cost_regression_ = None
     settings = Settings.of(vars(fitted), int(weight.sum()), X.shape[1])
     smoothing = defaults.NEWTON_SMOOTHING * settings.smoothing

@@ -16,14 +16,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk._typing import Codes, FloatArray, IntArray, Labels
 from minrisk._utils.interrupts import StopRequest, keeping_what_is_learnt
 from minrisk._workers import Workers, one_blas_thread
 from minrisk.costs import as_cost
-from minrisk.costs.labels import as_labels, label_array, listed
-from minrisk.costs.reading import CostsPerRow, check_row_count, check_sample_order, costs_per_row, stated_cost
+from minrisk.costs.labels import as_labels, label_array
+from minrisk.costs.reading import CostsPerRow, check_sample_order, costs_of_rows, costs_per_row
 from minrisk.costs.units import AvoidableCosts
-from minrisk.costs.weights import check_weights, stated_factors
+from minrisk.costs.weights import stated_factors
 from minrisk.data.categories import Categories
 from minrisk.data.chunks import Chunks, CodedLabels
 from minrisk.data.groups import group_codes
@@ -31,9 +31,9 @@ from minrisk.data.labels import check_kept
 from minrisk.data.partitioned import is_partitioned
 from minrisk.estimator.callbacks import CallbackSupport, callbacks_of, has_callbacks
 from minrisk.estimator.eval_sets import check_eval_set, checked_pair, eval_pairs
-from minrisk.estimator.inputs import QUICK_ROWS, Inputs, check_the_same, of_one_fit
+from minrisk.estimator.inputs import QUICK_ROWS, Inputs, TrainingRows, check_the_same, of_one_fit
 from minrisk.estimator.parameters import check_parameters
-from minrisk.metrics import expected_cost, judging
+from minrisk.metrics import expected_cost
 
 if TYPE_CHECKING:
     from minrisk.boosting.watching import Tasks, Watch
@@ -57,7 +57,7 @@ NO_PROBABILITIES = (
 
 def _table_of_rows(classes: Labels, labels: Labels, stated: Any, cost: Any, codes: IntArray) -> FloatArray:
     """Return the costs of rows of these classes, (n, D), for pieces of rows that are elsewhere."""
-    return CostsPerRow.of(cost).table_of_counted(codes, classes, labels, stated)[0]
+    return CostsPerRow.of(cost, classes, labels, stated).table(len(codes), as_labels(classes), codes)[0]
 
 
 class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -180,8 +180,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
                 trained.__dict__.update(checked)
                 trained._group = group
                 trained._keep_rounds_in(checkpoint)
-                weights = sample_weight if is_partitioned(X) else check_weights(sample_weight)
-                trained._fit(X, y, weights, cost, eval_set, stop, tasks, given)
+                trained._fit(X, y, sample_weight, cost, eval_set, stop, tasks, given)
             if trained._checkpoint is not None:
                 trained._close_checkpoint(not stop.interrupted and isinstance(checkpoint, str | os.PathLike))
             for name in ("_group", "_checkpoint"):  # of this fit only
@@ -243,13 +242,12 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
             with in_words():
                 self._fit_elsewhere(X, y, sample_weight, cost, goes_on, stop, tasks, given)
             return
-        check_sample_order(cost, X=X, y=y)
         if isinstance(X, Chunks):
             if y is not None:
                 raise ValueError("Chunks hold the labels of their rows: leave y out.")
-            X, y, sample_weight, cost = self._check_chunks(X, sample_weight, cost, goes_on)
+            rows = self._check_chunks(X, sample_weight, cost, goes_on)
         else:
-            X, y, sample_weight, cost = self._check_training(X, y, sample_weight, cost, goes_on)
+            rows = self._check_training(X, y, sample_weight, cost, goes_on)
         evals = [checked_pair(self, number, pair) for number, pair in enumerate(eval_pairs(eval_set))]
         if self._checkpoint is not None:
             self._checkpoint.same("eval_set", *itertools.chain.from_iterable(evals))
@@ -257,7 +255,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         with one_blas_thread(), Workers(n_jobs) as workers, ProgressBar(bool(self.verbose)) as bar:
             watch = Watch(bar, stop, tasks, evals, self._checkpoint)
             watch.fitted = partial(self._as_fitted, given or {})
-            self._train(X, y, sample_weight, cost, goes_on, workers, watch)
+            self._train(rows, goes_on, workers, watch)
             watch.close()
         self._began_with = self._lasting_parameters()
         for name in ("target_name_", "first_feature_"):  # that the command line gave another fit
@@ -283,7 +281,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
             raise ValueError("warm_start goes on with rows that are here: set warm_start=False for Dask collections.")
         per_row = is_partitioned(cost)
         rows = elsewhere.Elsewhere(self, X, y, sample_weight, cost if per_row else None)
-        if not per_row and costs_per_row(cost, rows.n_rows, len(rows.labels)) is not None:
+        if not per_row and costs_per_row(cost, rows.n_rows, rows.labels) is not None:
             raise ValueError(f"cost of each row must be a Dask array or dataframe beside X, got {type(cost).__name__}.")
         if rows.are_few:
             self.__dict__.update(rows.fitted_whole(self, None if per_row else cost, self._checkpoint))
@@ -298,13 +296,13 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
             watch.close()
 
     def _train_elsewhere(self, rows: Elsewhere, cost: Any, watch: Watch) -> None:
-        """Fit to rows elsewhere: what a subclass writes, beginning with `_counted_elsewhere`."""
+        """Fit to rows elsewhere: what a subclass writes, beginning with `_prepare_costs_elsewhere`."""
         raise ValueError(f"{type(self).__name__} takes no Dask collections: use MinRiskClassifier or REBELClassifier.")
 
-    def _counted_elsewhere(self, rows: Elsewhere, cost: Any) -> tuple[Any, Any, FloatArray | None]:
+    def _prepare_costs_elsewhere(self, rows: Elsewhere, cost: Any) -> tuple[Any, Any, FloatArray | None]:
         """Return who asks all pieces of the rows, these as a fit takes them, and the costs that all rows share.
 
-        Sets what `_counted` does.
+        Sets the classes and what `_prepare_costs` does.
         """
         from minrisk.rows.costs import RowCosts
         from minrisk.rows.placed import ClassFactors, CountedRows
@@ -312,17 +310,19 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         n_labels = len(rows.labels)
         # One row for each label stands for all: which labels have rows of some weight is all that is asked here.
         every = CodedLabels(rows.labels, np.arange(n_labels))
-        codes, labels = self._encode(every, rows.counted.astype(np.float64), False)
+        codes = self._encode(every, rows.counted.astype(np.float64), False)
         none = np.empty(0, dtype=np.int32)
         stated: Callable[[Any, IntArray], FloatArray] | None = None
         if rows.cost_example is None:
-            table = self._resolve_matrix(cost, codes, labels)
+            shared = self._read_cost(cost, rows.n_rows, rows.labels)
+            assert not isinstance(shared, CostsPerRow)  # which are in partitions, too
+            table = self._decide_by_matrix(shared, codes)
             costs = RowCosts(table.table, none, np.empty(0), none, table.unit, table.least)
         else:
-            named = self.classes_, labels, self.cost
-            stated = partial(_table_of_rows, *named)
-            no_codes = np.empty(0, dtype=np.int64)
-            self._decide_per_row(CostsPerRow.of(rows.cost_example).table_of_counted(no_codes, *named)[1])
+            classes = as_labels(self.classes_)
+            stated = partial(_table_of_rows, self.classes_, rows.labels, self.cost)
+            example = CostsPerRow.of(rows.cost_example, classes, rows.labels, self.cost)
+            self._decide_per_row(example.table(0, classes, np.empty(0, dtype=np.int64))[1])
             costs = RowCosts(np.empty((0, len(self.decisions_))), none, np.empty(0), none)
         self._seed = self._draw_seed()
         driver = rows.driver(effective_n_jobs(self.n_jobs))
@@ -333,76 +333,40 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
             CountedRows, rows.labels, codes, costs, rows.dtype, rows.weighted, stated, by_class, self._scale_of_costs()
         )
         if self._checkpoint is not None:
-            self._compare_with_checkpoint(False, counted.digest(), rows.dtype, labels, costs.table)
+            self._compare_with_checkpoint(False, counted.digest(), rows.dtype, rows.labels, costs.table)
         return driver, counted, None if stated is not None else costs.table
 
-    def _train(
-        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool, workers: Workers, watch: Watch
-    ) -> None:
-        """Fit to checked data: what a subclass writes, beginning with `_counted`."""
+    def _train(self, given: TrainingRows, goes_on: bool, workers: Workers, watch: Watch) -> None:
+        """Fit to checked rows: what a subclass writes, beginning with `_prepare_costs`."""
         raise TypeError(f"{type(self).__name__} does not say how it is trained: use one such as REBELClassifier.")
 
-    def _counted(
-        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any, goes_on: bool
-    ) -> tuple[IntArray, RowCosts]:
+    def _prepare_costs(self, given: TrainingRows, goes_on: bool) -> tuple[IntArray, RowCosts]:
         """Return the numbers of the rows of some weight, and their costs: others are left out, also of what is drawn.
 
-        Sets the classes, decisions, costs and the seed of the fit.
+        Sets the decisions, costs and the seed of the fit.
         """
         from minrisk.rows.costs import RowCosts
 
-        weight = self._weights(sample_weight, X)
-        codes, labels = self._encode(y, weight, goes_on)
+        weight, codes, n = given.weight, given.codes, len(given.codes)
         # Costs and decisions are set anew below, and compared with those of the rounds so far.
         before = vars(self).copy()
-        costs = self._resolve_cost(cost, codes, labels, weight)
+        if isinstance(given.cost, CostsPerRow):
+            table, decisions = given.cost.table(n, as_labels(self.classes_), codes)
+            self._decide_per_row(decisions)
+            costs = AvoidableCosts.of(table, np.arange(n, dtype=np.int32), self._scale_of_costs(), weight > 0.0)
+        else:
+            costs = self._decide_by_matrix(given.cost, codes)
         if goes_on:
             for name, attribute in (("decisions", "decisions_"), ("costs", "cost_")):
                 check_the_same(name, before[attribute], getattr(self, attribute))
         else:
             self._seed = self._draw_seed()
-        rows: Any = np.flatnonzero(weight > 0.0).astype(np.int32 if len(weight) < 2**31 else np.int64)
+        rows: Any = np.flatnonzero(weight > 0.0).astype(np.int32 if n < 2**31 else np.int64)
         row = costs.row[rows]
         label = row if self.cost_ is not None else codes[rows].astype(np.int32)
         counted = RowCosts(costs.table, row, weight[rows], label, costs.unit, costs.least, per_row=self.cost_ is None)
-        self._compare_with_checkpoint(goes_on, X, rows, *counted[:-1])
+        self._compare_with_checkpoint(goes_on, given.X, rows, *counted[:-1])
         return rows, counted
-
-    def _encode(self, y: Labels | CodedLabels, weight: FloatArray, goes_on: bool) -> tuple[IntArray, Labels]:
-        """Return class codes of y, 0 for rows of weight 0 whose class is none, and all labels; set or check `classes_`.
-
-        Classes have rows of some weight. Where only one has, there is nothing to tell apart and all labels are classes.
-        """
-        labels, codes = y if isinstance(y, CodedLabels) else np.unique(y, return_inverse=True)
-        counted = np.bincount(codes, weights=weight) > 0.0
-        if np.count_nonzero(counted) < 2 or (goes_on and np.array_equal(labels, self.classes_)):
-            counted[:] = True
-        classes, codes = labels[counted], np.where(counted, np.cumsum(counted) - 1, 0)[codes]
-        if goes_on:
-            if not np.array_equal(classes, self.classes_):
-                expected, got = (listed(labels.tolist()) for labels in (self.classes_, classes))
-                raise ValueError(
-                    f"warm_start goes on with the same classes: expected {expected}, got {got}. Set warm_start=False "
-                    "to start afresh."
-                )
-            if self.n_estimators < self.n_iter_:
-                raise ValueError(
-                    f"warm_start adds rounds: n_estimators={self.n_estimators} must be at least n_iter_={self.n_iter_}."
-                )
-        elif len(classes) < 2:
-            raise ValueError(f"y must have at least two classes, got 1 class: {classes[:1].tolist()[0]!r}.")
-        check_kept(classes, "the classes of y")
-        self.classes_ = classes
-        return codes, labels
-
-    def _resolve_cost(self, cost: Any, codes: IntArray, labels: Labels, weight: FloatArray) -> AvoidableCosts:
-        """Return avoidable costs and the table row of each sample; set `cost_` (as stated) and `decisions_`."""
-        if not isinstance(cost, CostsPerRow):
-            check_row_count(cost, len(codes), as_labels(labels))
-            return self._resolve_matrix(cost, codes, labels)
-        table, decisions = cost.table_of_counted(codes, self.classes_, labels, self.cost)
-        self._decide_per_row(decisions)
-        return AvoidableCosts.of(table, np.arange(len(codes), dtype=np.int32), self._scale_of_costs(), weight > 0.0)
 
     def _decide_per_row(self, decisions: Any) -> None:
         """Set `decisions_`, among which costs differ by row."""
@@ -410,13 +374,12 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         check_kept(decisions, "the decisions of cost")
         self.decisions_ = label_array(decisions, self.classes_)
 
-    def _resolve_matrix(self, cost: Any, codes: IntArray, labels: Labels) -> AvoidableCosts:
-        """Return what `_resolve_cost` does where all rows share one matrix."""
-        given = self.cost if cost is None else cost
-        self._stated = None if given is None else stated_cost(given, self.classes_, labels)
-        self.cost_ = as_cost(self._stated, self.classes_)
+    def _decide_by_matrix(self, stated: CostMatrix | None, codes: Codes) -> AvoidableCosts:
+        """Return avoidable costs of rows that share a matrix; set `cost_` (as stated) and `decisions_`."""
+        self._stated = stated
+        self.cost_ = as_cost(stated, self.classes_)
         for kind in ("classes", "decisions"):
-            check_kept(getattr(self.cost_ if self._stated is None else self._stated, kind), f"the {kind} of cost")
+            check_kept(getattr(self.cost_ if stated is None else stated, kind), f"the {kind} of cost")
         self.decisions_ = label_array(self.cost_.decisions, self.classes_)
         return AvoidableCosts.of(self.cost_.values, codes.astype(np.int32), self._scale_of_costs())
 
@@ -624,12 +587,9 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         ValueError
             If the fit had costs for each row and `cost` is not given, and as in `minrisk.metrics.expected_cost`.
         """
-        check_sample_order(cost, X=X)
-        decisions = self.predict(X)
-        judged_by, labels = judging(
-            self._judged_by() if cost is None else cost, self.classes_, len(decisions), self._names(), self.decisions_
-        )
-        return 1.0 - float(expected_cost(y, decisions, judged_by, labels, sample_weight))
+        decisions, given = self.predict(X), self._judged_by() if cost is None else cost
+        judged_by = costs_of_rows(given, len(decisions), self.classes_, (), self._names(), self.decisions_, X=X, y=y)
+        return 1.0 - float(expected_cost(y, decisions, judged_by, sample_weight=sample_weight))
 
     def _judged_by(self) -> CostMatrix | None:
         """Return the costs of the fit, None if it had none (0/1)."""

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._typing import FloatArray, Labels
-from minrisk.costs import CostMatrix, as_cost, is_per_row
-from minrisk.costs.labels import as_labels, default_decisions, label_array, listed, match_labels
+from minrisk.costs import CostMatrix, is_per_row
+from minrisk.costs.labels import as_labels, label_array, listed, match_labels
 from minrisk.costs.matrix import column_names, is_frame
-from minrisk.costs.reading import CostsPerRow, aligned, is_of_samples, is_per_row_and_class
+from minrisk.costs.reading import CostsPerRow, aligned, has_matrices, is_of_samples
 from minrisk.estimator.base import BoostedClassifier
 
 
@@ -64,17 +64,11 @@ def apply_costs(probabilities: Any, classes: Any, cost: Any) -> Labels:
     >>> apply_costs([[0.05, 0.95], [0.3, 0.7], [0.9, 0.1]], ["ill", "well"], cost).tolist()
     ['well', 'refer', 'ill']
     """
-    labels = as_labels(classes)
+    known, labels = np.asarray(classes), as_labels(classes)
     p = _checked(probabilities, labels)
-    known = np.asarray(classes)
-    if is_per_row_and_class(cost):
-        matrices = CostsPerRow.of(cost).matrices(len(p), labels, len(labels))
-        decisions: tuple[Any, ...] | None = default_decisions(labels, matrices.shape[2])
-        expected = np.einsum("ij,ijk->ik", p, matrices)
-    else:
-        matrix = as_cost(cost, labels)
-        decisions, expected = matrix.decisions, p @ matrix.values
-    return np.asarray(label_array(decisions, known)[expected.argmin(axis=1)])
+    costs = costs_of_decisions(cost, known, len(p))
+    expected = np.einsum("ij,ijk->ik", p, costs.values) if costs.shared is None else p @ costs.shared.values
+    return np.asarray(costs.decisions[expected.argmin(axis=1)])
 
 
 def _checked(probabilities: Any, classes: tuple[Any, ...]) -> FloatArray:
@@ -115,49 +109,41 @@ class DecisionCosts(NamedTuple):
 
 
 def decision_costs(model: BoostedClassifier, cost: Any, n: int) -> DecisionCosts:
-    """Read costs for decisions about n rows: the one reader of `predict`, `why` and SHAP values.
+    """Read costs for decisions of a model about n rows: the one reader of `predict`, `why` and SHAP values."""
+    return costs_of_decisions(cost, model.classes_, n, model.decisions_, model._names())
+
+
+def costs_of_decisions(cost: Any, classes: Labels, n: int, decisions: Any = (), stated: Any = None) -> DecisionCosts:
+    """Read costs for decisions about n rows.
 
     Parameters
     ----------
-    model : fitted classifier of minrisk
-        Whose classes they are about.
     cost : object
-        A matrix as in `fit`, or an array (n, K, D) with a matrix for each row. Its classes may be more than the
-        model's where the costs of the fit name them.
+        A matrix as in `fit`, or an array (n, K, D) with a matrix for each row.
+    classes : ndarray of shape (K,)
+        That decisions are about.
     n : int
+    decisions, stated : object
+        As in `minrisk.costs.reading.CostsPerRow.of`.
 
     Raises
     ------
     ValueError
         If it is neither, such as an array (n, D): the classes of these rows are not known.
     """
-    if is_per_row_and_class(cost):
-        return _costs_of_each(model, CostsPerRow.of(cost), n)
-    classes = as_labels(model.classes_)
-    if is_per_row(cost, n, len(classes)) or (is_frame(cost) and is_of_samples(cost, classes)):
+    labels, names = as_labels(classes), as_labels(decisions)
+    if has_matrices(cost):
+        matrices, columns = CostsPerRow.of(cost, labels, stated=stated, decisions=names).matrices_of(n, labels)
+        return DecisionCosts(matrices, label_array(columns, classes), None)
+    if is_per_row(cost, n, len(labels)) or (is_frame(cost) and is_of_samples(cost, labels)):
         raise ValueError(
             f"cost has a row for each row, got shape {np.shape(cost)}, but what a decision costs depends on the class, "
             "which is unknown: give one matrix for all rows, as cost=[[0, 1], [5, 0]] for two classes, or an array "
-            f"of shape {(n, len(classes), len(model.decisions_))} with such a matrix for each row, or leave cost out "
-            "to decide by what fit has learnt about costs."
+            f"of shape {(n, len(labels), len(names) or len(labels))} with such a matrix for each row, or leave cost "
+            "out to decide by what fit has learnt about costs."
         )
-    matrix = aligned(cost, classes, decisions=as_labels(model.decisions_))
-    return DecisionCosts(matrix.values[None], label_array(matrix.decisions, model.classes_), matrix)
-
-
-def _costs_of_each(model: BoostedClassifier, rows: CostsPerRow, n: int) -> DecisionCosts:
-    """Return costs with a matrix for each row."""
-    own = as_labels(model.classes_)
-    classes = rows.classes(own, model._names())
-    n_decisions = len(model.decisions_) if classes == own else len(classes)
-    matrices = rows.matrices(n, classes, n_decisions, "leave these out")
-    if classes == own and matrices.shape[2] == len(model.decisions_):
-        return DecisionCosts(matrices, model.decisions_, None)
-    names = default_decisions(classes, matrices.shape[2])
-    places = match_labels(own, classes)
-    columns = [*places, *range(len(classes), len(names))]
-    decisions = label_array([names[j] for j in columns], model.classes_)
-    return DecisionCosts(matrices[:, places][:, :, columns], decisions, None)
+    matrix = aligned(cost, labels, decisions=names)
+    return DecisionCosts(matrix.values[None], label_array(matrix.decisions, classes), matrix)
 
 
 def decides_by_any_costs(model: BoostedClassifier) -> bool:

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
 from minrisk._typing import Labels
 from minrisk._utils import warn_caller
-from minrisk.costs.matrix import check_cells
-from minrisk.costs.reading import CostsPerRow, check_sample_order
-from minrisk.costs.weights import check_weight_count, check_weights
+from minrisk.costs.matrix import as_numbers, check_cells, column_names
+from minrisk.costs.reading import check_sample_order
+from minrisk.costs.weights import checked_weights
 from minrisk.data.chunks import gathered_labels
 from minrisk.data.column_report import rounded_columns
 from minrisk.data.labels import check_labels
@@ -63,11 +62,7 @@ def check_part(
         X, y = checked._chunk_numbers(X, check_labels(y), reset=True)
         labels, codes = np.unique(y, return_inverse=True)
         check_classification_targets(np.repeat(labels, 3))  # alone they would look like measurements
-        if weight is not None:
-            weight = check_weights(weight)
-            check_weight_count(weight, n_rows)
-            if np.any(weight):  # else this partition has no rows that count
-                weight = _check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = checked_weights(weight, n_rows, is_part=True)
     except ValueError as problem:
         raise ValueError(f"partition {number}: {problem}") from None
     kept = {name: vars(checked)[name] for name in KEPT if name in vars(checked)}
@@ -90,8 +85,8 @@ def check_costs(cost: Any, n_rows: int) -> None:
     if np.shape(cost)[0] != n_rows:
         raise ValueError(f"cost must have a row for each of the {n_rows} rows of X, got {np.shape(cost)[0]}.")
     if np.ndim(cost) == 2:
-        rows = CostsPerRow.of(cost)
-        check_cells(rows.values, None, rows.names)
+        names = column_names(cost)
+        check_cells(as_numbers(cost, None, names), None, names)
 
 
 def partitions_of(X: Any, y: Any, weight: Any, cost: Any) -> DaskPartitions:
@@ -150,7 +145,7 @@ class Elsewhere:
         self.weighted = weight is not None or estimator.class_weight is not None
         self.counted = np.isin(self.labels, np.concatenate([own.labels[own.counted] for own in self._facts]))
         if not self.counted.any():
-            raise ValueError("Sample weights must contain at least one non-zero number.")
+            raise ValueError("sample_weight must have one weight above zero, got only zeros: correct it.")
         self._seals = [own.seal for own in self._facts]
         self.n_rows = sum(seal.n_rows for seal in self._seals)
         self.cost_example = self._facts[0].cost_example

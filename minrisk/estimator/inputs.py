@@ -11,21 +11,22 @@ from functools import partial, wraps
 from inspect import isgeneratorfunction, signature
 from numbers import Integral
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk._typing import Codes, FloatArray, Int32Array, IntArray, Labels
 from minrisk._utils import warn_caller
 from minrisk._utils.packages import versions
 from minrisk._utils.text import short
 from minrisk.costs import CostMatrix
+from minrisk.costs.labels import listed
 from minrisk.costs.matrix import is_frame
-from minrisk.costs.reading import costs_per_row, is_per_row_and_class
-from minrisk.costs.weights import check_weight_count, check_weights, relative_weights, stated_factors, weighted_by_class
+from minrisk.costs.reading import CostsPerRow, costs_of_rows, has_matrices, stated_cost
+from minrisk.costs.weights import checked_weights, relative_weights, stated_factors, weighted_by_class
 from minrisk.data.categories import Categories, Unseen
 from minrisk.data.chunks import Chunks, CodedLabels, Readings, gathered_labels, rows_in
 from minrisk.data.column_report import (
@@ -40,7 +41,7 @@ from minrisk.data.column_report import (
 from minrisk.data.copies import keys_of_copies, merged
 from minrisk.data.frames import Frame, cells_of_row, one_row_table
 from minrisk.data.groups import check_group_rows
-from minrisk.data.labels import MOST_FEATURES, check_labels, check_name
+from minrisk.data.labels import MOST_FEATURES, check_kept, check_labels, check_name
 from minrisk.data.partitioned import is_partitioned
 from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.sparse import SparseRows
@@ -62,7 +63,6 @@ if TYPE_CHECKING:
     from minrisk.boosting.checkpoint import Checkpoint
 
 KEPT_VALUES = 1 << 22  # of chunks that are kept in memory, 32 MB: so few are read once
-WEIGHT_EACH = "sample_weight must hold a number for each row, got {n_weights} for the {n_rows} rows of chunk {number}."
 OBJECTS_KEPT = (
     "a checkpoint is data and keeps no objects such as {name}=: fit without one, or choose by a name what is offered."
 )
@@ -127,20 +127,28 @@ def is_row_mapping(X: Any) -> bool:
     return isinstance(X, Mapping) and not issparse(X)
 
 
-def _chunk_weights(given: Any, n_rows: int, number: int) -> Any:
-    """Return sample weights of the rows of a chunk, one for each; None where none are given."""
-    weight = check_weights(given)
-    if weight is None:
-        return None
-    if np.ndim(weight) == 0:
-        return np.full(n_rows, weight)
-    if len(weight) != n_rows:  # others of another chunk would make up for it
-        raise ValueError(WEIGHT_EACH.format(n_weights=len(weight), n_rows=n_rows, number=number))
-    return np.array(weight)
+class TrainingRows(NamedTuple):
+    """Hold the rows of a fit as they were read and checked, which is done once."""
+
+    X: Any  # ndarray, SparseRows, RowBlocks or CodedRows of shape (n, d)
+    y: CodedLabels  # of all labels, also of those that rows of weight 0 have alone
+    codes: Codes  # (n,) of the classes; 0 for rows whose label is none
+    stated_weight: FloatArray | None  # (n,) as stated, times `class_weight`; None: all weigh alike
+    cost: CostMatrix | CostsPerRow | None  # in the order of the classes; None: every mistake costs 1
+
+    @property
+    def given_weight(self) -> FloatArray:
+        """Weights as they were stated, (n,)."""
+        return np.ones(len(self.codes)) if self.stated_weight is None else self.stated_weight
+
+    @property
+    def weight(self) -> FloatArray:
+        """Weights in effective rows, (n,): see `relative_weights`."""
+        return np.ones(len(self.codes)) if self.stated_weight is None else relative_weights(self.stated_weight)
 
 
 class Inputs:
-    """Look at what an estimator is given: parameters, columns, labels and weights."""
+    """Look at what an estimator is given: parameters, columns, labels, weights and costs."""
 
     _categories: Categories
     _column_names: tuple[Any, ...] | None = None  # of a table, as it had them
@@ -152,7 +160,10 @@ class Inputs:
     verbose: int
     columns_: list[ColumnFacts]
     get_params: Callable[..., dict[str, Any]]
+    cost: Any
     random_state: Any
+    n_estimators: Any
+    n_iter_: int
     classes_: Labels
     decisions_: Labels
     train_loss_: FloatArray
@@ -252,16 +263,14 @@ class Inputs:
         self._checkpoint.seed = self._seed
 
     # -- training ------------------------------------------------------------------------------------------------
-    def _check_training(
-        self, X: Any, y: Any, sample_weight: Any, cost: Any, goes_on: bool
-    ) -> tuple[Any, Labels, Any, Any]:
-        """Return numbers, labels, weights and costs; set `_categories` and `_column_names`."""
+    def _check_training(self, X: Any, y: Any, sample_weight: Any, cost: Any, goes_on: bool) -> TrainingRows:
+        """Return numbers, labels, weights and costs; set `classes_`, `_categories` and `_column_names`."""
         if goes_on:
             self._check_lasting()
         if goes_on and Frame.of(X) is not None:
             X = self._arranged(X)
             validate_data(self, X, y, reset=False, skip_check_array=True)
-        table, y = X, check_labels(y)
+        table, as_given, y = X, (X, y), check_labels(y)
         found = Categories.of(X, self.categorical_features)
         if goes_on and not self._categories.can_go_on_with(found):
             raise ValueError("warm_start goes on with the same categories in X: set warm_start=False to start afresh.")
@@ -273,68 +282,90 @@ class Inputs:
                 f"X must have at most {MOST_FEATURES} columns, got {X.shape[1]}, which no model file could keep: leave "
                 "some out."
             )
-        sample_weight = self._class_weighted(X, y, sample_weight)
-        weight = self._weights(sample_weight, X)
-        cost = self._of_rows(cost, y)
+        rows = self._training_rows(X, CodedLabels.of(y), sample_weight, cost, goes_on, as_given)
         learning = self._categories if goes_on else found
         codes = X.copy() if goes_on and learning.columns else X  # which are changed
-        row_weight, first = self._category_rows(X, y, sample_weight, cost) if learning.columns else (weight, None)
-        described = self._described_columns(table, X, y, weight > 0, learning)
-        learnt, numbers = learning.learn(codes, y, row_weight, self._column_names, self._group, first)
+        row_weight, first = self._category_rows(rows) if learning.columns else (rows.weight, None)
+        described = self._described_columns(table, rows, learning)
+        learnt, numbers = learning.learn(codes, rows.codes, row_weight, self._column_names, self._group, first)
         tell_rounded(rounded_columns(table, X))
         self._tell_columns(described, learnt)
         if goes_on and not learnt.same_tables(self._categories):  # of other rows: what trees have seen stands
-            return self._categories.numbers(X), y, sample_weight, cost
+            return rows._replace(X=self._categories.numbers(X))
         self._categories = learnt
-        return numbers, y, sample_weight, cost
+        return rows._replace(X=numbers)
 
-    @staticmethod
-    def _of_rows(cost: Any, y: Labels | CodedLabels) -> Any:
-        """Return costs with a row or a matrix for each row as `CostsPerRow`, others as they are."""
-        if cost is None:
-            return None
-        return costs_per_row(cost, len(y), len(y.labels if isinstance(y, CodedLabels) else np.unique(y))) or cost
+    def _training_rows(
+        self,
+        X: Any,
+        y: CodedLabels,
+        sample_weight: Any,
+        cost: Any,
+        goes_on: bool,
+        as_given: tuple[Any, Any] = (None, None),
+    ) -> TrainingRows:
+        """Return rows with their classes, weights and costs; set `classes_`. X and y may be here as they were given."""
+        rows = self._weighed(X, y, sample_weight)
+        codes = self._encode(y, rows.weight, goes_on)
+        return rows._replace(codes=codes, cost=self._read_cost(cost, X.shape[0], y.labels, *as_given))
 
-    @staticmethod
-    def _checked_weights(sample_weight: Any, X: np.ndarray) -> FloatArray:
-        """Return sample weights, ones by default."""
-        if np.ndim(sample_weight):
-            check_weight_count(sample_weight, X.shape[0])
-        weight: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weight.any():  # newer versions of scikit-learn say so themselves
-            raise ValueError("Sample weights must contain at least one non-zero number.")
-        return weight
+    def _weighed(self, X: Any, y: CodedLabels, sample_weight: Any) -> TrainingRows:
+        """Return rows with their weights, and all labels as classes."""
+        rows = TrainingRows(X, y, y.codes, checked_weights(sample_weight, X.shape[0]), None)
+        if self.class_weight is None:
+            return rows
+        weight = rows.given_weight
+        factors = stated_factors(self.class_weight, y.labels, np.bincount(y.codes, weight > 0.0) > 0.0)
+        return rows._replace(stated_weight=weighted_by_class(weight, y.codes, len(y.labels), factors))
 
-    def _weights(self, sample_weight: Any, X: np.ndarray) -> FloatArray:
-        """Return checked sample weights, ones by default: only their ratios count, see `relative_weights`."""
-        weight = self._checked_weights(sample_weight, X)
-        return weight if sample_weight is None else relative_weights(weight)
+    def _encode(self, y: CodedLabels, weight: FloatArray, goes_on: bool) -> Int32Array:
+        """Return class codes of y, 0 for rows of weight 0 whose class is none; set or check `classes_`.
 
-    def _category_rows(
-        self, X: np.ndarray, y: Labels, sample_weight: Any, cost: Any
-    ) -> tuple[FloatArray, IntArray | None]:
+        Classes have rows of some weight. Where only one has, there is nothing to tell apart and all labels are classes.
+        """
+        labels = y.labels
+        counted = np.bincount(y.codes, weights=weight) > 0.0
+        if np.count_nonzero(counted) < 2 or (goes_on and np.array_equal(labels, self.classes_)):
+            counted[:] = True
+        classes, codes = labels[counted], np.where(counted, np.cumsum(counted) - 1, 0).astype(np.int32)[y.codes]
+        if goes_on:
+            if not np.array_equal(classes, self.classes_):
+                expected, got = (listed(labels.tolist()) for labels in (self.classes_, classes))
+                raise ValueError(
+                    f"warm_start goes on with the same classes: expected {expected}, got {got}. Set warm_start=False "
+                    "to start afresh."
+                )
+            if self.n_estimators < self.n_iter_:
+                raise ValueError(
+                    f"warm_start adds rounds: n_estimators={self.n_estimators} must be at least n_iter_={self.n_iter_}."
+                )
+        elif len(classes) < 2:
+            raise ValueError(f"y must have at least two classes, got 1 class: {classes[:1].tolist()[0]!r}.")
+        check_kept(classes, "the classes of y")
+        self.classes_ = classes
+        return codes
+
+    def _read_cost(
+        self, cost: Any, n: int, labels: Labels, X: Any = None, y: Any = None
+    ) -> CostMatrix | CostsPerRow | None:
+        """Return costs given to `fit`, or else the estimator's, as those of `classes_`, which are among the labels."""
+        if cost is None and self.cost is not None:
+            return stated_cost(self.cost, self.classes_, labels)
+        return costs_of_rows(cost, n, self.classes_, labels, self.cost, X=X, y=y)
+
+    def _category_rows(self, rows: TrainingRows) -> tuple[FloatArray, IntArray | None]:
         """Return weights of the rows that tell what categories say, and of which row each is a copy: copies are one."""
-        weight = self._weights(sample_weight, X)
-        rows, label = np.flatnonzero(weight > 0.0), np.unique(y, return_inverse=True)[1]
-        own = () if self._group is None else (self._group,)
-        key = keys_of_copies(X, self.n_features_in_, label, rows, own)
+        weight = rows.weight
+        counted, own = np.flatnonzero(weight > 0.0), () if self._group is None else (self._group,)
+        key = keys_of_copies(rows.X, self.n_features_in_, rows.codes, counted, own)
         if key is None:
             return weight, None
         one, first = np.zeros(len(weight)), np.arange(len(weight))
-        one[rows], of_row = merged(key, weight[rows])
-        first[rows] = rows[of_row]
+        one[counted], of_row = merged(key, weight[counted])
+        first[counted] = counted[of_row]
         return relative_weights(one), first
 
-    def _class_weighted(self, X: Any, y: Labels | CodedLabels, sample_weight: Any) -> Any:
-        """Return weights times what `class_weight` says of the rows' classes; as they are where it says nothing."""
-        if self.class_weight is None:
-            return sample_weight
-        labels, codes = y if isinstance(y, CodedLabels) else np.unique(y, return_inverse=True)
-        weight = self._checked_weights(sample_weight, X)
-        factors = stated_factors(self.class_weight, labels, np.bincount(codes, weight > 0.0) > 0.0)
-        return weighted_by_class(weight, codes, len(labels), factors)
-
-    def _check_chunks(self, chunks: Chunks, sample_weight: Any, cost: Any, goes_on: bool) -> tuple[Any, Any, Any, Any]:
+    def _check_chunks(self, chunks: Chunks, sample_weight: Any, cost: Any, goes_on: bool) -> TrainingRows:
         """Return rows, labels, weights and costs of chunks, which are read once; few rows are an array afterwards."""
         if goes_on:
             self._check_lasting()
@@ -350,12 +381,12 @@ class Inputs:
                     continue
                 try:
                     X, y = self._chunk_numbers(chunk.X, check_labels(chunk.y), reset=n == 0 and not goes_on)
+                    weights.append(checked_weights(chunk.sample_weight, len(X), is_part=True))
                 except ValueError as problem:
                     raise ValueError(f"chunk {number}, which begins with row {n}: {problem}") from problem
                 n += len(X)
                 rounded.extend(rounded_columns(chunk.X, X))
                 dtypes.add(X.dtype)
-                weights.append(_chunk_weights(chunk.sample_weight, len(X), number))
                 readings.add(X, y, *weights[-1:] if weights[-1] is not None else ())
                 kept.append(np.array(X))  # a copy, as a callable may fill the same array again
                 if n * X.shape[1] > KEPT_VALUES:
@@ -374,16 +405,14 @@ class Inputs:
             )
         if any(weighted):
             sample_weight = np.concatenate(weights)
-        cost = self._of_rows(cost, coded)
         if kept:
-            X = np.concatenate(kept)
-            return X, coded.labels[coded.codes], self._class_weighted(X, coded, sample_weight), cost
+            return self._training_rows(np.concatenate(kept), coded, sample_weight, cost, goes_on)
 
         def again() -> Iterator[tuple[int, tuple[Any, ...]]]:
             for number, chunk in enumerate(chunks.chunks()):
                 if rows_in(chunk):
                     X, y = self._chunk_numbers(chunk.X, check_labels(chunk.y))
-                    weight = _chunk_weights(chunk.sample_weight, len(X), number)
+                    weight = checked_weights(chunk.sample_weight, len(X), is_part=True)
                     yield number, (X, y) if weight is None else (X, y, weight)
 
         def read() -> Iterator[np.ndarray]:
@@ -391,7 +420,7 @@ class Inputs:
 
         shape = n, self.n_features_in_
         blocks = RowBlocks(read, shape, np.result_type(*dtypes), chunks.bins_in)
-        return blocks, coded, self._class_weighted(blocks, coded, sample_weight), cost
+        return self._training_rows(blocks, coded, sample_weight, cost, goes_on)
 
     def _chunk_numbers(self, X: Any, *y: Any, reset: bool = False) -> Any:
         """Return checked numbers of a chunk, and y if given."""
@@ -459,7 +488,7 @@ class Inputs:
         if isgeneratorfunction(method):
             raise TypeError(f"{name} gives one answer after another, about rows that are here: compute X first.")
         given = *others, *options.values()
-        if any(map(is_partitioned, given)) or any(map(is_per_row_and_class, given)):
+        if any(map(is_partitioned, given)) or any(map(has_matrices, given)):
             raise TypeError(
                 f"{name} takes costs that all rows of a Dask collection share: of costs per row make answers partition "
                 "by partition."
@@ -515,14 +544,13 @@ class Inputs:
         coded = self._categories.few_coded(rows)
         return None if coded is None else self._categories.numbers(coded)
 
-    def _described_columns(
-        self, table: Any, X: np.ndarray, y: Labels, counted: np.ndarray, categories: Categories
-    ) -> list[ColumnFacts]:
+    def _described_columns(self, table: Any, rows: TrainingRows, categories: Categories) -> list[ColumnFacts]:
         """Return lines about the columns of a table by the rows that count; none of an array."""
         if Frame.of(table) is None:
             return []
-        every = bool(counted.all())
-        return described_columns(table, X if every else X[counted], y if every else y[counted], categories)
+        counted = rows.weight > 0
+        some = slice(None) if counted.all() else counted
+        return described_columns(table, rows.X[some], rows.codes[some], categories)
 
     def _tell_columns(self, columns: Sequence[ColumnFacts], categories: Categories) -> None:
         """Keep the lines, warn of columns that look wrong, and print all where `verbose` asks for it."""

@@ -16,12 +16,12 @@ from minrisk._typing import FloatArray
 from minrisk._utils.packages import library
 from minrisk._utils.text import printable, short
 from minrisk.costs.labels import label_text, match_labels
-from minrisk.costs.reading import check_sample_order
+from minrisk.costs.reading import check_sample_order, costs_of_rows
 from minrisk.costs.units import scaled
 from minrisk.estimator import BoostedClassifier
 from minrisk.estimator.fitted import check_any_fitted
 from minrisk.estimator.inputs import one_fit
-from minrisk.metrics import as_samples, cost_confusion_matrix, judging
+from minrisk.metrics import as_samples, cost_confusion_matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -361,8 +361,8 @@ class CostConfusionDisplay:
         if labels is None and classes is not None:
             ours = isinstance(decider, BoostedClassifier)
             stated, names = (decider._names(), decider.decisions_) if ours else (None, ())
-            cost, labels = judging(cost, classes, len(decided), stated, names)
-            if labels is None and min(match_labels(np.unique(y).tolist(), classes.tolist())) >= 0:
+            cost = costs_of_rows(cost, len(decided), classes, (), stated, names, y=y)
+            if min(match_labels(np.unique(y).tolist(), classes.tolist())) >= 0:
                 labels = classes  # else all that costs name
         return cls.from_predictions(y, decided, cost, labels=labels, sample_weight=sample_weight, ax=ax, **kwargs)
 

@@ -17,7 +17,7 @@ from minrisk._utils.packages import library
 from minrisk._utils.text import printable, short
 from minrisk.costs import CostMatrix
 from minrisk.costs.labels import label_text, match_labels, no_classes
-from minrisk.costs.reading import check_sample_order, is_per_row_and_class
+from minrisk.costs.reading import costs_of_rows, has_matrices
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.estimator.fitted import check_fitted, names_of_columns
 from minrisk.estimator.parameters import Number, check_parameters
@@ -27,7 +27,7 @@ from minrisk.inspection.plotting import BLUE, MUTED, CostConfusionDisplay, drawn
 from minrisk.inspection.shap_scores import EXPLAINED, why_no_values
 from minrisk.inspection.shap_values import ShapExplainer, why_no_costs
 from minrisk.io.atomic import write_beside
-from minrisk.metrics import Samples, as_samples, judging
+from minrisk.metrics import Samples, as_samples
 
 BINS = 10  # of probabilities
 _JUDGED_TOGETHER = 1 << 12  # rows that a model answers at a time
@@ -435,13 +435,12 @@ class JudgedRows:
         self.model, self.classes, self.X, self._cost = model, model.classes_.tolist(), X, cost
         if X.shape[0] == 0:
             raise ValueError("X must hold one row at least to be judged, got none.")
-        check_sample_order(cost, X=X)
         self.decided = np.concatenate([model.predict(rows) for _, rows in _in_parts(X)])
         n = len(self.decided)
         given = model._judged_by() if cost is None else cost
-        judged_by, labels = judging(given, model.classes_, n, model._names(), model.decisions_)
+        judged_by = costs_of_rows(given, n, model.classes_, (), model._names(), model.decisions_, X=X, y=y)
         self._zero_one = judged_by is None
-        samples = _of_few_decisions(as_samples(y, self.decided, judged_by, labels, sample_weight), model)
+        samples = _of_few_decisions(as_samples(y, self.decided, judged_by, None, sample_weight), model)
         self.samples, values, truth = samples, samples.values, samples.truth
         self.labels, self.decisions = ([*map(label_text, names)] for names in (samples.classes, samples.decisions))
         self.weight: FloatArray = np.ones(n) if samples.weight is None else samples.weight
@@ -536,7 +535,7 @@ class JudgedRows:
             return f"This is told of models that are {EXPLAINED}, but {reason}"
         if (reason := why_no_costs(self.model)) is not None:
             return f"This is told where the model gives probabilities, but {reason}"
-        if self.samples.per_row and not is_per_row_and_class(self._cost):
+        if self.samples.per_row and not has_matrices(self._cost):
             return (
                 "This is told where costs are known of all classes, but these are known of each row's true class "
                 "alone: judge by one matrix, or by a matrix for each row, of shape (n, K, D)"

@@ -83,9 +83,9 @@ def test_costs_of_each_row(fitted, digits):
     one_by_one = [fitted.predict(x[None], cost=cost)[0] for x, cost in zip(X, costs, strict=True)]
     np.testing.assert_array_equal(fitted.predict(X, cost=costs), one_by_one)
     for wrong, told in (
-        (costs[:, :3], "give each matrix a row for every class"),
-        (costs[:-1], r"expected shape \(50, 10, 10\) .* got \(49, 10, 10\); give the matrices of exactly these rows"),
-        (costs[:, :, :3], "give each matrix a column for every decision"),
+        (costs[:, :3], r"got \(50, 3, 10\); .* a row for every class"),
+        (costs[:-1], r"expected shape \(50, 10, 10\), .* got \(49, 10, 10\); give exactly these rows a matrix each"),
+        (costs[:, :, :3], r"got \(50, 10, 3\); .* a column for every decision"),
         (
             np.full_like(costs, np.nan),
             r"cost\[0, 0, 0\] must be a finite number, got nan: give the cost that is missing",

@@ -129,7 +129,7 @@ def test_what_cannot_be_refreshed_says_so(before):
         ({"X": X[:1], "y": y[:1]}, "needs two rows at least, got 1"),
         ({"y": y[:9]}, "inconsistent"),
         ({"cost": np.ones((60, 3))}, "takes costs that all rows share"),
-        ({"sample_weight": np.zeros(60)}, "non-zero"),
+        ({"sample_weight": np.zeros(60)}, "got only zeros"),
     ):
         with pytest.raises(ValueError, match=message):
             refreshed(before, **{"X": X, "y": y, **wrong})

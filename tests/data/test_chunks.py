@@ -348,7 +348,7 @@ X_SMALL, Y_SMALL = made(n=60)
         (lambda: [(X_SMALL, Y_SMALL), (X_SMALL, Y_SMALL, Y_SMALL)], "sample weights must come with all chunks"),
         (
             lambda: [(X_SMALL, Y_SMALL, np.ones(59)), (X_SMALL, Y_SMALL, np.ones(61))],
-            "got 59 for the 60 rows of chunk 0",
+            "chunk 0, .*: sample_weight must hold a number for each of the 60 rows, got 59",
         ),
         (lambda: [(np.where(X_SMALL > 1, np.inf, X_SMALL), Y_SMALL)], "infinity|finite"),
         (lambda: [(X_SMALL, np.zeros(60))], "at least two classes"),

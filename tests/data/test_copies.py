@@ -10,7 +10,6 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.model_selection import KFold, PredefinedSplit
 
 from minrisk import Chunks, DataWarning, MinRiskClassifier
-from minrisk.costs.reading import CostsPerRow
 from minrisk.data.copies import are_copies, content_keys, merged, near_copies, told_by
 from minrisk.data.row_keys import odd_numbers
 from minrisk.data.sparse import SparseRows
@@ -222,7 +221,7 @@ def test_copies_share_what_their_mistakes_cost(tmp_path):
     expected = content(model.fit(X, y, cost=cost), tmp_path)
     assert content(model.fit(X[rows], y[rows], cost=cost[rows]), tmp_path) == expected
     other = cost[rows] * np.tile([1.0, 2.0], 250)[:, None]
-    assert merged_copies(X[rows], 8, y[rows], np.ones(500), CostsPerRow.of(other), None, None)[:2] == (True, None)
+    assert merged_copies(X[rows], 8, y[rows], np.ones(500), other, None, None)[:2] == (True, None)
     group = rows_together(X[rows], 8, np.zeros(500), np.ones(500), True, None, None)
     assert len(np.unique(group)) == 250  # they pay otherwise, but are left out together
 

@@ -550,7 +550,7 @@ def test_data_errors(wine):
         REBELClassifier().fit(X[:3], [1, 1, 1])
     with pytest.raises(ValueError, match="one row per class"):
         REBELClassifier(np.ones((4, 4)) - np.eye(4)).fit(X, y)
-    with pytest.raises(ValueError, match="at least one non-zero"):
+    with pytest.raises(ValueError, match="with one weight above zero, got only zeros"):
         REBELClassifier().fit(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(NotFittedError):
         REBELClassifier().predict(X)
