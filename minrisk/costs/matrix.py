@@ -358,33 +358,27 @@ def cell(i: int, j: int, rows: Labels | None = None, columns: Labels | None = No
     return f"cost[{row!r}, {column!r}]"
 
 
-def not_finite(name: str, value: float) -> str:
-    """Return the message about a cell that is NaN or infinite."""
-    way = "give the cost that is missing; " if np.isnan(value) else ""
-    return f"{name} must be a finite number, got {value}: {way}a decision never to be taken gets a large finite cost."
-
-
-def below_zero(name: str, value: float) -> str:
-    """Return the message about a cell that is negative."""
-    return (
-        f"{name} must be zero or more, got {value:g}: write a gain as a smaller cost, by adding a constant to its row."
-    )
-
-
-def check_cells(values: FloatArray, rows: Labels | None, columns: Labels | None) -> None:
-    """Raise a ValueError that names the first cell not finite or below zero.
+def check_cells(values: FloatArray, rows: Labels | None = None, columns: Labels | None = None) -> None:
+    """Raise a ValueError that names the first cell not finite or below zero, of a table or of matrices (n, K, D).
 
     A row of zeros is a row like any other whose decisions all cost the same: it has no say in them.
     """
-    if values.size == 0:
+    least, most = values.min(initial=0.0), values.max(initial=0.0)  # -inf and nan survive the one, inf the other
+    is_finite = bool(np.isfinite(least) and np.isfinite(most))
+    if is_finite and least >= 0.0:
         return
-    least = values.min()  # nan and inf survive the maximum, -inf and negative numbers the minimum
-    if not np.isfinite(values.max()) or not np.isfinite(least):
-        i, j = np.argwhere(~np.isfinite(values))[0].tolist()
-        raise ValueError(not_finite(cell(i, j, rows, columns), values[i, j]))
-    if least < 0:
-        i, j = np.argwhere(values < 0)[0].tolist()
-        raise ValueError(below_zero(cell(i, j, rows, columns), values[i, j]))
+    place = np.argwhere(values < 0.0 if is_finite else ~np.isfinite(values))[0].tolist()
+    name = f"cost{place}" if len(place) == 3 else cell(place[0], place[1], rows, columns)
+    value = values[tuple(place)]
+    if is_finite:
+        raise ValueError(
+            f"{name} must be zero or more, got {value:g}: write a gain as a smaller cost, by adding a constant to its "
+            "row."
+        )
+    way = "give the cost that is missing; " if np.isnan(value) else ""
+    raise ValueError(
+        f"{name} must be a finite number, got {value}: {way}a decision never to be taken gets a large finite cost."
+    )
 
 
 def order_of_zeros(is_free: npt.NDArray[np.bool_]) -> list[int]:

@@ -31,12 +31,10 @@ from minrisk.costs.labels import (
 from minrisk.costs.matrix import (
     CostMatrix,
     as_numbers,
-    below_zero,
     check_cells,
     column_names,
     is_frame,
     is_labelled,
-    not_finite,
     order_of_zeros,
     parse,
     unnamed,
@@ -545,12 +543,7 @@ class CostsPerRow(NamedTuple):
                 f"expected shape ({n_samples}, {n_classes}, {n_classes}), or more decisions, got {self.values.shape}; "
                 f"{way}."
             )
-        if not np.all(np.isfinite(self.values)):
-            n, i, j = np.argwhere(~np.isfinite(self.values))[0].tolist()
-            raise ValueError(not_finite(f"cost[{n}, {i}, {j}]", self.values[n, i, j]))
-        if self.values.min(initial=0.0) < 0.0:
-            n, i, j = np.argwhere(self.values < 0.0)[0].tolist()
-            raise ValueError(below_zero(f"cost[{n}, {i}, {j}]", self.values[n, i, j]))
+        check_cells(self.values)
         return self.values
 
     def matrices_of(self, n_samples: int, classes: Labels) -> tuple[FloatArray, Labels]:
