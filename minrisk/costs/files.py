@@ -47,7 +47,7 @@ class CostCells(NamedTuple):
     name : str
         Of the file, for messages.
     classes, decisions : list of str
-        The first column and the header, without blanks around them.
+        The first column and the header, as they are written.
     values : ndarray of shape (K, D)
     delimiter : str
     found : list of str
@@ -97,8 +97,9 @@ def read_file(path: Path) -> tuple[FloatArray, Labels, Labels]:
             "thousands if another number is meant.",
             DataWarning,
         )
-    classes = as_labels(found.classes, f"the true classes (first column) of {path}")
-    return found.values, classes, as_labels(found.decisions, f"the decisions (header) of {path}")
+    classes, decisions = ([label.strip() for label in labels] for labels in (found.classes, found.decisions))
+    of_rows = as_labels(classes, f"the true classes (first column) of {path}")
+    return found.values, of_rows, as_labels(decisions, f"the decisions (header) of {path}")
 
 
 def cost_cells(text: str, name: str, delimiter: str, decimal: str | None = None, first: int = 1) -> CostCells:
@@ -148,11 +149,10 @@ def name_of_cost(truth: str, decision: str, name: str) -> str:
 
 
 def _rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the last line and the cells, without blanks around them, of each row that is not blank."""
+    """Yield the number of the last line and the cells of each row that is not blank."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    for row in reader:
-        cells = [cell.strip() for cell in row]
-        if any(cells):
+    for cells in reader:
+        if any(map(str.strip, cells)):
             yield reader.line_num, cells
 
 
@@ -172,7 +172,7 @@ def _cells(text: str, name: str, delimiter: str, decimal: str | None, first: int
         raise ValueError(
             f"{name} must be a table of costs, got one that cannot be read ({error}): correct it."
         ) from None
-    while rows and all(cells and cells[-1] == "" for _, cells in rows):
+    while rows and all(cells and not cells[-1].strip() for _, cells in rows):
         rows = [(number, cells[:-1]) for number, cells in rows]  # each line ends with a delimiter
     if len(rows) < 2 or len(rows[0][1]) < 2:
         found = f"the first line {delimiter.join(rows[0][1])!r}" if rows else "an empty file"
@@ -190,19 +190,17 @@ def _cells(text: str, name: str, delimiter: str, decimal: str | None, first: int
                 f"line {number + first - 1} of {name} must have {len(header)} cells like its header, got {len(cells)}: "
                 f"correct the line{hint}."
             )
-    writing = _Writing.of([cell for _, cells in below for cell in cells[1:]], decimal, delimiter)
+    writing = _Writing.of([cell.strip() for _, cells in below for cell in cells[1:]], decimal, delimiter)
     values = np.empty((len(below), len(header) - 1))
     for i, (_, (truth, *costs)) in enumerate(below):
-        for j, cell in enumerate(costs):
+        for j, cell in enumerate(map(str.strip, costs)):
             try:
                 values[i, j] = writing.number(cell)
             except ValueError:
                 alike = " with a decimal comma, as others are" if writing.commas else ""
                 hint = ", or separate its cells by semicolons" if not writing.commas and _has_comma(cell) else ""
-                raise ValueError(
-                    f"{name_of_cost(truth, header[j + 1], name)} must be a number{alike}, got {cell!r}: correct the "
-                    f"file{hint}."
-                ) from None
+                what = name_of_cost(truth.strip(), header[j + 1].strip(), name)
+                raise ValueError(f"{what} must be a number{alike}, got {cell!r}: correct the file{hint}.") from None
     classes = [cells[0] for _, cells in below]
     return CostCells(name, classes, header[1:], values, delimiter, writing.found, writing.doubtful)
 
