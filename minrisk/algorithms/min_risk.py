@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from minrisk.ensemble.defaults import Settings
     from minrisk.ensemble.driver import Driver
     from minrisk.ensemble.ensemble import Ensemble
-    from minrisk.ensemble.folds import MergedRows
     from minrisk.ensemble.table import Table
     from minrisk.ensemble.training import Trained
     from minrisk.estimator.elsewhere import Elsewhere
@@ -374,9 +373,8 @@ class MinRiskClassifier(BoostedClassifier):
         from minrisk.ensemble.folds import rows_together
         from minrisk.ensemble.table import bin_table
 
-        merged, X = self.__dict__.pop("_merged", None) or self._copies(given), given.X
-        if merged is not None and merged.weight is not None:
-            given = given._replace(stated_weight=merged.weight)
+        given = self._merged_copies(given)
+        merged, X = given.copies, given.X
         if merged is not None and merged.folds is None:
             weight, y = given.given_weight, given.y
             self._group = rows_together(X, self.n_features_in_, y, weight, merged.copied, self._group, self.cv)
@@ -429,20 +427,21 @@ class MinRiskClassifier(BoostedClassifier):
         self.__dict__ = refreshed(check_fitted(self, "refit_leaves"), X, y, sample_weight, cost).__dict__
         return self
 
-    def _copies(self, given: TrainingRows) -> MergedRows | None:
-        """Find copies among the rows, by the columns that were given."""
+    def _merged_copies(self, given: TrainingRows) -> TrainingRows:
+        """Return the rows with the weight of copies, found by the columns that were given, in the first of them."""
         from minrisk.ensemble.folds import merged_copies
 
+        if given.copies is not None:
+            return given
         costs = given.cost.values if isinstance(given.cost, CostsPerRow) else None
-        weight, group, cv = given.given_weight, self._group, self.cv
-        return merged_copies(given.X, self.n_features_in_, given.y, weight, costs, group, cv)
+        found = merged_copies(given.X, self.n_features_in_, given.y, given.given_weight, costs, self._group, self.cv)
+        weight = given.stated_weight if found is None or found.weight is None else found.weight
+        return given._replace(copies=found, stated_weight=weight)
 
-    def _category_rows(self, rows: TrainingRows) -> tuple[FloatArray, IntArray | None]:
+    def _category_rows(self, rows: TrainingRows) -> tuple[TrainingRows, FloatArray, IntArray | None]:
         """Weigh the rows that training has: copies are one, which have no other costs, groups or folds either."""
-        self._merged = self._copies(rows)
-        if self._merged is not None and self._merged.weight is not None:
-            rows = rows._replace(stated_weight=self._merged.weight)
-        return rows.weight, None
+        rows = self._merged_copies(rows)
+        return rows, rows.weight, None
 
     def _prepared(self, n_rows: float, n_features: int, watch: Watch, workers: Workers) -> tuple[Driver, Settings]:
         """Begin the time of the fit, and say what the parameters mean for so many rows."""

@@ -243,6 +243,14 @@ def merged(key: Keys, weight: FloatArray) -> tuple[FloatArray, IntArray]:
     return found, first
 
 
+class MergedRows(NamedTuple):
+    """Hold whether equal rows are copies, and what rows weigh of which copies are one."""
+
+    copied: bool
+    weight: FloatArray | None  # (N,); None: as before
+    folds: IntArray | None = None  # (N,) of a splitter, which is asked once
+
+
 class NearCopies(NamedTuple):
     """Rows of which others are near copies."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from minrisk._utils import warn_caller
 from minrisk.costs.units import scaled
 from minrisk.data.chunks import CodedLabels
 from minrisk.data.column_report import DataWarning
-from minrisk.data.copies import content_keys, keys_of_copies, merged, near_copies
+from minrisk.data.copies import MergedRows, content_keys, keys_of_copies, merged, near_copies
 from minrisk.data.groups import placed_groups
 from minrisk.data.row_blocks import RowBlocks
 from minrisk.data.row_keys import first_of_equals, numbered_keys, odd_numbers, waiting_times
@@ -40,14 +40,6 @@ NEAR_GROUPS = (
     "X holds near copies: about {near} of {n} rows have a near twin in another group, which says beforehand what rows "
     "that are left out are; groups= must give rows that belong together the same group."
 )
-
-
-class MergedRows(NamedTuple):
-    """Hold whether equal rows are copies, and what rows weigh of which copies are one."""
-
-    copied: bool
-    weight: FloatArray | None  # (N,); None: as before
-    folds: IntArray | None = None  # (N,) of a splitter, which is asked once
 
 
 def merged_copies(

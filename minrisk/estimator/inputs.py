@@ -38,7 +38,7 @@ from minrisk.data.column_report import (
     warning_of,
     with_forms,
 )
-from minrisk.data.copies import keys_of_copies, merged
+from minrisk.data.copies import MergedRows, keys_of_copies, merged
 from minrisk.data.frames import Frame, cells_of_row, one_row_table
 from minrisk.data.groups import check_group_rows
 from minrisk.data.labels import MOST_FEATURES, check_kept, check_labels, check_name
@@ -135,6 +135,7 @@ class TrainingRows(NamedTuple):
     codes: Codes  # (n,) of the classes; 0 for rows whose label is none
     stated_weight: FloatArray | None  # (n,) as stated, times `class_weight`; None: all weigh alike
     cost: CostMatrix | CostsPerRow | None  # in the order of the classes; None: every mistake costs 1
+    copies: MergedRows | None = None  # where copies among the rows have been looked for
 
     @property
     def given_weight(self) -> FloatArray:
@@ -285,8 +286,10 @@ class Inputs:
         rows = self._training_rows(X, CodedLabels.of(y), sample_weight, cost, goes_on, as_given)
         learning = self._categories if goes_on else found
         codes = X.copy() if goes_on and learning.columns else X  # which are changed
-        row_weight, first = self._category_rows(rows) if learning.columns else (rows.weight, None)
-        described = self._described_columns(table, rows, learning)
+        described, first = self._described_columns(table, rows, learning), None
+        row_weight = rows.weight
+        if learning.columns:
+            rows, row_weight, first = self._category_rows(rows)
         learnt, numbers = learning.learn(codes, rows.codes, row_weight, self._column_names, self._group, first)
         tell_rounded(rounded_columns(table, X))
         self._tell_columns(described, learnt)
@@ -353,17 +356,17 @@ class Inputs:
             return stated_cost(self.cost, self.classes_, labels)
         return costs_of_rows(cost, n, self.classes_, labels, self.cost, X=X, y=y)
 
-    def _category_rows(self, rows: TrainingRows) -> tuple[FloatArray, IntArray | None]:
-        """Return weights of the rows that tell what categories say, and of which row each is a copy: copies are one."""
+    def _category_rows(self, rows: TrainingRows) -> tuple[TrainingRows, FloatArray, IntArray | None]:
+        """Return the rows, and what each weighs for categories and is a copy of, as copies count as one row."""
         weight = rows.weight
         counted, own = np.flatnonzero(weight > 0.0), () if self._group is None else (self._group,)
         key = keys_of_copies(rows.X, self.n_features_in_, rows.codes, counted, own)
         if key is None:
-            return weight, None
+            return rows, weight, None
         one, first = np.zeros(len(weight)), np.arange(len(weight))
         one[counted], of_row = merged(key, weight[counted])
         first[counted] = counted[of_row]
-        return relative_weights(one), first
+        return rows, relative_weights(one), first
 
     def _check_chunks(self, chunks: Chunks, sample_weight: Any, cost: Any, goes_on: bool) -> TrainingRows:
         """Return rows, labels, weights and costs of chunks, which are read once; few rows are an array afterwards."""
