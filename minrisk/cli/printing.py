@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +29,6 @@ from minrisk.cli.streams import written_on
 from minrisk.cli.training import GivenRows
 from minrisk.costs import CostMatrix
 from minrisk.costs.labels import match_labels, no_classes
-from minrisk.demo import MISREAD, TOO_HIGH, Study, conclusion
 
 if TYPE_CHECKING:
     from minrisk.comparison import Comparison
@@ -496,36 +495,6 @@ def _print_costs(console: Console, facts: dict[str, Any]) -> None:
         for label, row in zip(facts["classes"], costs, strict=True):
             table.add(as_text(label, "cyan"), *(Text("·", style="dim") if cost == 0 else f"{cost:g}" for cost in row))
         print_section(console, "Costs (row: the truth, column: the decision)", table)
-
-
-def print_demo(study: Study, story: str, files: Mapping[Path, str]) -> None:
-    """Print the table of methods, what it says, and where the files are: each with the method that it is of."""
-    console, handed = new_console(), story == "clerk"
-    told = {
-        "clerk": f"a misread digit costs {MISREAD:g}, handing the digit to a clerk costs 1.",
-        "too-high": "a mistake costs the difference of the digits, "
-        f"{TOO_HIGH:g} times as much when the digit is read too high.",
-    }
-    console.print(f"\nA machine reads the digits of amounts on cheques: {told[story]}")
-    best = min(study.results, key=lambda result: float(result.cost.mean()))
-    table = Lines("method", "misread", *(["to clerk"] if handed else []), "mean cost", "seconds")
-    for result in study.results:
-        shares = (result.error, result.referred) if handed else (result.error,)
-        cells = (
-            *(percent(share.mean()) for share in shares),
-            f"{result.cost.mean():.3f}",
-            f"{result.seconds.mean():.1f}",
-        )
-        table.add(result.method, *cells, style="bold green" if result is best else "")
-    title = f"{study.n_train} digits to train on, {len(study.y_test)} to test on; means of {len(best.cost)} splits"
-    print_section(console, title, table)
-    console.print("\n" + conclusion(study.results))
-    if handed:
-        other = "Whether training on the costs helps depends on them: see minrisk demo --costs too-high."
-        console.print(Text(other, style="dim"))
-    console.print()
-    for file, method in files.items():
-        console.print(Text("saved ", style="dim") + as_text(file) + Text(f" ({method})", style="dim"), soft_wrap=True)
 
 
 # -- parts ---------------------------------------------------------------------------------------------------------

@@ -26,30 +26,6 @@ if TYPE_CHECKING:
 
     from minrisk._typing import Labels
 
-__all__ = [
-    "MANY",
-    "NAMELESS",
-    "as_dates",
-    "as_frame",
-    "as_known",
-    "as_numbers",
-    "as_texts",
-    "columns_of_words",
-    "concatenated",
-    "distinct",
-    "is_nested",
-    "is_other_kind",
-    "matched",
-    "nearly_numbers",
-    "no_dates",
-    "row_numbers",
-    "take_features",
-    "take_groups",
-    "take_labels",
-    "take_weights",
-    "written",
-]
-
 NAMELESS = ("", "Unnamed: 0", "__index_level_0__")  # what the column of row names is called by those who write one
 INTEGER = re.compile(r"-?[1-9]\d{0,308}|0")  # as it is written, and no other way; no float is longer
 FLOATED = re.compile(r"(-?[1-9]\d{0,308}|-?0)\.0*|[+-]?\d(?:\.\d+)?[eE][+-]?\d+")  # a number that went through a float

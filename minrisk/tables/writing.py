@@ -18,8 +18,6 @@ from minrisk.tables.files import kind_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["as_csv", "csv_parts", "safe_texts", "write_table"]
-
 WRITTEN_ROWS = 1 << 16  # of a table that are made text of together
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last ones of full width
