@@ -14,6 +14,7 @@ A machine reads the digits of amounts on cheques. Two stories of what mistakes c
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -27,9 +28,10 @@ from rich.text import Text
 import minrisk
 from minrisk._typing import FloatArray, Labels
 from minrisk.algorithms import MinRiskClassifier, REBELClassifier
+from minrisk.boosting.monitors import ProgressBar
 from minrisk.cli import options
 from minrisk.cli.common import make_folder, save_picture
-from minrisk.cli.printing import Lines, as_text, new_console, percent, print_section, progress
+from minrisk.cli.printing import Lines, Terminal, as_text, percent
 from minrisk.cli.streams import note
 from minrisk.costs import CostMatrix, with_reject
 from minrisk.estimator.decisions import apply_costs
@@ -68,8 +70,9 @@ def demo(out: Path, costs: str) -> None:
     """
     make_folder(out, [MODEL])
     cost = cheque_costs(costs)
-    with progress("comparing", SPLITS * len(methods(cost, ROUNDS))) as advance:
-        study = compare(*load_cheques(), cost, SPLITS, ROUNDS, advance)
+    with ProgressBar(sys.stderr.isatty()) as bar:
+        bar.phase("comparing", SPLITS * len(methods(cost, ROUNDS)))
+        study = compare(*load_cheques(), cost, SPLITS, ROUNDS, bar.step)
     print_study(study, costs)
     save(study, out)
 
@@ -189,7 +192,7 @@ def conclusion(results: list[Result]) -> str:
 
 def print_study(study: Study, story: str) -> None:
     """Print the table of methods, and what it says."""
-    console, handed = new_console(), story == "clerk"
+    console, handed = Terminal(), story == "clerk"
     console.print(f"\nA machine reads the digits of amounts on cheques: {STORIES[story]}")
     best = min(study.results, key=lambda result: float(result.cost.mean()))
     table = Lines("method", "misread", *(["to clerk"] if handed else []), "mean cost", "seconds")
@@ -198,7 +201,7 @@ def print_study(study: Study, story: str) -> None:
         numbers = f"{result.cost.mean():.3f}", f"{result.seconds.mean():.1f}"
         table.add(result.method, *shares, *numbers, style="bold green" if result is best else "")
     title = f"{study.n_train} digits to train on, {len(study.y_test)} to test on; means of {len(best.cost)} splits"
-    print_section(console, title, table)
+    console.section(title, table)
     console.print("\n" + conclusion(study.results))
     if handed:
         other = "Whether training on the costs helps depends on them: see minrisk demo --costs too-high."
@@ -210,7 +213,7 @@ def save(study: Study, out: Path) -> None:
     """Write the model and, where matplotlib is installed, the pictures; say which method each is of."""
     from minrisk.inspection import CostConfusionDisplay, RiskCurveDisplay
 
-    console, how = new_console(), {"format": "png", "bbox_inches": "tight"}
+    console, how = Terminal(), {"format": "png", "bbox_inches": "tight"}
 
     def tell(file: Path, method: str) -> None:
         console.print(Text("saved ", style="dim") + as_text(file) + Text(f" ({method})", style="dim"), soft_wrap=True)

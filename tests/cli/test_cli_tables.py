@@ -872,7 +872,7 @@ def test_evaluate_names_the_costs_it_judges_by(folder, tmp_path):
     ],
 )
 def test_regret_in_words(risk, best, words):
-    from minrisk.cli.printing import _regret_in_words
+    from minrisk.cli.evaluate import _regret_in_words
 
     assert words in _regret_in_words(risk - best, best)
 
