@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 import pandas as pd
 
 import minrisk
@@ -20,7 +19,7 @@ from minrisk.cli.common import label_source, make_folder, quoted, save_picture, 
 from minrisk.cli.costs import read_costs
 from minrisk.cli.printing import Lines, Terminal, as_text, listed, number
 from minrisk.cli.streams import note, tell
-from minrisk.cli.training import Roles, checked_classes, svmlight_data, training_data
+from minrisk.cli.training import Roles, svmlight_data, training_data
 from minrisk.costs import CostMatrix
 from minrisk.costs.labels import no_classes
 from minrisk.data.frames import CATEGORICAL, Frame
@@ -137,13 +136,11 @@ def compare(
     sets, about_columns = {}, {"target": target, "drop": drop, "categorical": categorical}
     for name, path, column, given in zip(_data_names(data), data, targets, stated_costs, strict=True):
         if is_svmlight(path):  # of several sets, some may have a target and columns
-            X, y, *_ = svmlight_data([path], **(about_columns if len(data) == 1 else {}))
-            column = ""
+            rows, column = svmlight_data([path], **(about_columns if len(data) == 1 else {})), ""
         else:
-            X, y, *_ = training_data(path, Roles(column, drop, categorical), stated)
-            X = _for_all_methods(X, categorical)
-        classes = checked_classes(np.unique(y), len(y), column, path)
-        sets[name] = (X, y, read_costs(given, classes, label_source(column), stated))
+            rows = training_data(path, Roles(column, drop, categorical), stated)
+            rows = rows._replace(X=_for_all_methods(rows.X, categorical))
+        sets[name] = (rows.X, rows.y, read_costs(given, rows.classes, label_source(column), stated))
 
     from sklearn.model_selection import RepeatedStratifiedKFold
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,13 +14,11 @@ from minrisk.cli import options, printing
 from minrisk.cli.common import (
     by_blocks,
     feature_names,
-    features_for,
     label_source,
     load_model,
     quoted,
+    read_features,
     svmlight_rows,
-    tell_table,
-    text_columns,
     unmatched,
 )
 from minrisk.cli.costs import read_costs
@@ -92,7 +89,10 @@ def read_judged(
     else:
         table = open_tables(data, stated)
         target = _target(estimator, table, target, weight)
-        X, y, each = _features_and_labels(estimator, table, target, weight, numeric)
+        others = [name for name in table.names if name not in (target, weight)]
+        frame, X = read_features(estimator, table, others, numeric, target)
+        y = take_labels(frame[target], table.path, table.written)
+        each = None if weight is None else take_weights(frame[weight], table.path)
         found = RowsToJudge(estimator, X, y, cost, each, str(table.path), target, told)
     y, cost = _as_classes(found.y, cost, told in BLIND, label_source(found.target, found.name))
     return found._replace(y=y, cost=cost)
@@ -112,24 +112,9 @@ def _target(estimator: Any, table: Table, target: str | None, weight: str | None
         if weight == target or weight in (known or ()):
             what = "the target" if weight == target else "a feature of the model"
             raise click.ClickException(f"--weight {weight} is {what}: name another column.")
-    if known is not None:
-        if target in known:
-            raise click.ClickException(f"--target {target} is a feature of the model, not its target.")
-        missing_columns(names, known, path, "which the model was trained on")
+    if target in (known or ()):
+        raise click.ClickException(f"--target {target} is a feature of the model, not its target.")
     return target
-
-
-def _features_and_labels(
-    estimator: Any, table: Table, target: str, weight: str | None, numeric: Sequence[str]
-) -> tuple[Any, Labels, Any]:
-    """Return what the model looks at, the true classes, and weights of the rows if there are some."""
-    missing_columns(table.names, numeric, table.path, "named by --numeric")
-    others = [name for name in table.names if name not in (target, weight)]
-    frame = table.frame(labels=target, texts=text_columns(estimator, others), mixed=numeric)
-    tell_table(table)
-    y = take_labels(frame[target], table.path, table.written)
-    each = None if weight is None else take_weights(frame[weight], table.path)
-    return features_for(estimator, frame[others], table.path, numeric, table.written), y, each
 
 
 def _only_other(known: list[str] | None, names: list[str], data: Path) -> str:
