@@ -187,8 +187,7 @@ def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix, weight: An
     """
     samples, weighed = as_samples(y, decided, cost, None, weight), {"sample_weight": weight}
     values, classes, decisions, column = samples.values, samples.classes, samples.decisions, samples.decided
-    counts = np.zeros(values.shape, dtype=np.int64 if weight is None else np.float64)
-    np.add.at(counts, (samples.truth, column), 1 if weight is None else weight)
+    counts = samples.in_cells(samples.weight)
     totals = counts * values
     constant = int((counts.sum(axis=1) @ values).argmin())
     risk, best = expected_cost(y, decided, cost, **weighed), best_constant_cost(y, cost, **weighed)
@@ -196,10 +195,14 @@ def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix, weight: An
     right = np.array(match_labels(classes, decisions))[samples.truth] == column
     referrals = no_classes(decisions, classes)
     settled = right | np.isin(column, referrals)
-    referred = []
-    for j in referrals:
-        share = float(np.average(column == j, weights=weight))
-        referred.append({"decision": decisions[j], "count": counts[:, j].sum().item(), "share": share})
+    referred = [
+        {
+            "decision": decisions[j],
+            "count": counts[:, j].sum().item(),
+            "share": float(np.average(column == j, weights=weight)),
+        }
+        for j in referrals
+    ]
     order = sorted(np.argwhere(totals > 0).tolist(), key=lambda cell: (-totals[tuple(cell)], cell))
     return {
         "rows": len(y),

@@ -18,22 +18,22 @@ from click.core import ParameterSource
 from rich.text import Text
 
 import minrisk
+from minrisk._utils.text import printable
 from minrisk.boosting.checkpoint import Checkpoint
 from minrisk.cli import options, printing
 from minrisk.cli.common import label_source, target_needed
 from minrisk.cli.costs import read_costs
 from minrisk.cli.methods import METHODS, as_options, method_options
-from minrisk.cli.printing import Lines, Terminal
+from minrisk.cli.printing import Terminal
 from minrisk.cli.signals import finishing, waiting_once
 from minrisk.cli.streams import drop as drop_output
-from minrisk.cli.streams import flush, note, tell
+from minrisk.cli.streams import flush, note, tell, written_on
 from minrisk.cli.training import GivenRows, Roles, check_parquet, on_cluster, rows_given
-from minrisk.data.column_report import ColumnFacts
+from minrisk.data.column_report import ColumnFacts, printed
 from minrisk.io.atomic import is_through
 from minrisk.metrics import best_constant_cost
 from minrisk.tables.text import Dialect
 
-COLUMNS = 40  # lines shown to people
 roles_options = options.gathered(
     "roles",
     Roles,
@@ -309,16 +309,6 @@ def print_fit(facts: dict[str, Any], with_columns: bool = True) -> None:
     console = Terminal()
     console.facts("Trained", lines)
     if with_columns and facts["columns"]:
-        _print_columns(console, facts["columns"])
-
-
-def _print_columns(console: Terminal, columns: list[dict[str, Any]]) -> None:
-    """Print what became of each column of a table."""
-    table = Lines("column", "kind", "values", "missing", left=2)
-    table.add_column("became", overflow="fold")
-    for column in (ColumnFacts(**line) for line in columns[:COLUMNS]):
-        remark = Text(f"; {column.remark}", style="yellow") if column.remark else Text()
-        table.add(column.name, column.kind, *column.counts, Text(column.became) + remark)
-    if len(columns) > COLUMNS:
-        table.add(Text(f"{len(columns) - COLUMNS} more; --json shows them", style="dim"))
-    console.section("Columns", table)
+        console.title("Columns")
+        table = printed([ColumnFacts(**line) for line in facts["columns"]])
+        console.print(Text(written_on(printable(table, "\n"))), soft_wrap=True)

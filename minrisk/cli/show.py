@@ -140,11 +140,8 @@ def tree_lines(nodes: pd.DataFrame) -> Iterator[str]:
 def _leaf(node: dict[str, Any], names: list[str]) -> str:
     """Return what a leaf favours and what it disfavours, by how much of a score."""
     order = sorted(names, key=lambda name: -node[name])
-    if len(order) > 2 * FAVOURED:
-        parts = [*order[:FAVOURED], None, *order[-FAVOURED:]]
-    else:
-        parts = list(order)
-    line = ", ".join("…" if name is None else f"{name.removeprefix('score of ')} {node[name]:+.3g}" for name in parts)
+    told = [f"{name.removeprefix('score of ')} {node[name]:+.3g}" for name in order]
+    line = ", ".join(told if len(told) <= 2 * FAVOURED else [*told[:FAVOURED], "…", *told[-FAVOURED:]])
     slopes = [name for name in node if str(name).startswith("slope of ")]
     if any(node[name] for name in slopes):
         steepest = max(slopes, key=lambda name: abs(node[name]))

@@ -432,11 +432,8 @@ class CostConfusionDisplay:
                [ 0.,  0.,  2.]])
         """
         samples = as_samples(y_true, y_pred, cost, labels, sample_weight)
-        shape = len(samples.classes), len(samples.decisions)
-        cells = samples.truth * shape[1] + samples.decided
-        counts = np.bincount(cells, weights=samples.weight, minlength=shape[0] * shape[1]).reshape(shape)
         total = cost_confusion_matrix(y_true, y_pred, cost, labels, sample_weight)
-        return cls(total, counts, samples.classes, samples.decisions).plot(ax, **kwargs)
+        return cls(total, samples.in_cells(samples.weight), samples.classes, samples.decisions).plot(ax, **kwargs)
 
     def plot(
         self,

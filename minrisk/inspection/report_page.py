@@ -244,7 +244,7 @@ def _with_error(value: MeanValue) -> str:
 
 def _about_costs(rows: JudgedRows) -> dict[str, Any]:
     """Tell the confusions that cost most, in a picture and in words, and the costs if they are one small table."""
-    totals, counts = rows.cells()
+    totals, counts = (rows.samples.in_cells(weight) for weight in (rows.weight * rows.costs, rows.weight))
     whole = float(totals.sum())
     if whole <= 0:
         return {"confusions": None}
@@ -514,15 +514,6 @@ class JudgedRows:
         """Return -log of the share of the true class among these rows, (n,)."""
         shares = self.class_weights / self.class_weights.sum()
         return np.asarray(-np.log(np.maximum(shares, _LEAST_SHOWN))[self.samples.truth])
-
-    def cells(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return total cost and weight of the rows of each true class and decision, (K, D) each."""
-        shape = len(self.labels), len(self.decisions)
-        at = self.samples.truth * shape[1] + self.samples.decided
-        totals, counts = (
-            np.bincount(at, each, shape[0] * shape[1]) for each in (self.weight * self.costs, self.weight)
-        )
-        return np.asarray(totals.reshape(shape)), np.asarray(counts.reshape(shape))
 
     @property
     def compared(self) -> FloatArray:
