@@ -18,19 +18,7 @@ from minrisk._utils.text import short
 from minrisk.cli.common import label_source, quoted, svmlight_rows, take_dates, take_numeric, target_needed, tell_table
 from minrisk.cli.streams import note
 from minrisk.data.chunks import Chunks, gathered_labels, parquet_files
-from minrisk.tables.columns import (
-    MANY,
-    as_texts,
-    columns_of_words,
-    concatenated,
-    nearly_numbers,
-    no_dates,
-    row_numbers,
-    take_features,
-    take_groups,
-    take_labels,
-    take_weights,
-)
+from minrisk.tables import columns
 from minrisk.tables.files import (
     ParquetFrames,
     ParquetPieces,
@@ -101,7 +89,7 @@ def _given(X: Any, y: Any, counted: tuple[Labels, Any], n_features: int, *where:
         raise ValueError(
             f"{place} must hold at least two classes, got only {short(str(classes[0]))!r}: there is nothing to learn."
         )
-    if len(classes) > MANY and len(classes) > n_rows / 2:
+    if len(classes) > columns.MANY and len(classes) > n_rows / 2:
         raise ValueError(
             f"{place} must hold class labels, but {len(classes)} of its {n_rows} rows differ: it looks like a name or "
             "a measurement" + ("; give another --target." if target else ".")
@@ -157,11 +145,11 @@ def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -
     tell_table(table)
     rows_named = table.row_names
     del table  # what is left of the text is no longer needed
-    y = take_labels(frame[roles.target], data, as_written=written)
-    weight = None if roles.weight is None else take_weights(frame[roles.weight], data)
-    groups = None if roles.groups is None else take_groups(frame[roles.groups], data)
+    y = columns.take_labels(frame[roles.target], data, as_written=written)
+    weight = None if roles.weight is None else columns.take_weights(frame[roles.weight], data)
+    groups = None if roles.groups is None else columns.take_groups(frame[roles.groups], data)
     frame = frame.drop(columns=roles.no_features)
-    for name in row_numbers(frame) if written else rows_named:
+    for name in columns.row_numbers(frame) if written else rows_named:
         if name in frame and name not in (*roles.categorical, *roles.numeric):
             del frame[name]
             tell_numbers(name)
@@ -175,10 +163,10 @@ def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -
 def _typed(frame: pd.DataFrame, categorical: set[str], data: Path) -> pd.DataFrame:
     """Return features of a text table with the types that their cells tell, which is said where it may be wrong."""
     take_dates(frame, categorical, data)
-    words = [name for name in columns_of_words(frame) if name not in categorical]
+    words = [name for name in columns.columns_of_words(frame) if name not in categorical]
     for name in words:
         _tell_words(frame[name], name, data)
-    return take_features(frame, data, categorical.union(words))
+    return columns.take_features(frame, data, categorical.union(words))
 
 
 def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:
@@ -186,9 +174,9 @@ def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:
     from minrisk.data.column_report import SAID_FROM_ROWS
 
     differ, present = column.nunique(), column.notna().sum()
-    many = differ > MANY and differ > present / 2
+    many = differ > columns.MANY and differ > present / 2
     all_differ = differ == present >= SAID_FROM_ROWS  # of which the fit tells
-    nearly = nearly_numbers(column)
+    nearly = columns.nearly_numbers(column)
     where = f"column {name!r} of {shown(data)}"
     if nearly is not None:
         what, example, advice = nearly
@@ -210,7 +198,7 @@ def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:
 
 def _tell_no_dates(column: pd.Series[Any], where: str) -> None:
     """Say which cells keep a column of dates from being one, where they are few."""
-    others = list(no_dates(column))
+    others = list(columns.no_dates(column))
     if not others:
         note(f"{where} holds dates with a zone and others without: write them alike")
     elif len(others) < column.nunique() / 2:
@@ -254,10 +242,12 @@ def _in_pieces(data: Sequence[Path], roles: Roles, bins_in: Path | None) -> Give
     if found is None:
         return None
     groups = None
-    counted = labels_and_counts(found.pieces, roles.target, take_labels)
+    counted = labels_and_counts(found.pieces, roles.target, columns.take_labels)
     if roles.groups is not None:
-        column = concatenated([as_texts(frame[roles.groups]) for _, frame in found.pieces.pieces([roles.groups])])
-        groups = take_groups(column.rename(roles.groups), found.name)
+        column = columns.concatenated(
+            [frame[roles.groups].astype("category") for _, frame in found.pieces.pieces([roles.groups])]
+        )
+        groups = columns.take_groups(column.rename(roles.groups), found.name)
     drop = [column for column in (*roles.drop, roles.groups) if column is not None]
     chunks = Chunks(list(data), target=roles.target, weight=roles.weight, drop=drop, bins_in=bins_in)
     return _given(chunks, None, counted, len(found.features), roles.target, found.name, groups=groups)
@@ -323,7 +313,7 @@ def read_portion(portion: Portion) -> tuple[pd.DataFrame, np.ndarray]:
     """Return features and labels."""
     file, names = ParquetFrames(portion.path), [*portion.features, portion.target]
     frame = pd.concat(file.frames(names, file.n_rows, portion.groups), ignore_index=True)
-    return frame[list(portion.features)], take_labels(frame[portion.target], portion.path)
+    return frame[list(portion.features)], columns.take_labels(frame[portion.target], portion.path)
 
 
 def count_portion(portion: Portion) -> tuple[np.ndarray, np.ndarray]:

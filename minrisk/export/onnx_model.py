@@ -130,7 +130,7 @@ def add_model(graph: Graph, parts: ModelParts, X: str, input_type: str, tree_typ
     expected = None
     if parts.model.link is not None:
         found["probabilities"] = add_probabilities(graph, parts.model.link, parts.model.temperature, scores)
-    if parts.by_costs:
+    if parts.cost is not None or parts.regression is not None:
         expected = found["expected_cost"] = add_expected(graph, parts, numbers, found["probabilities"])
         if parts.regression is not None:
             found["expected_cost"] = graph.add("Mul", expected, parts.regression.unit)

@@ -513,14 +513,6 @@ def texts_in(column: pd.Series[Any]) -> np.ndarray:
     return np.asarray(numbers.isna() & column.notna())
 
 
-def as_texts(cells: pd.Series[Any]) -> pd.Series[Any]:
-    """Return texts as numbers of the distinct ones, in the order of appearance."""
-    import pandas as pd
-
-    codes, values = pd.factorize(cells)
-    return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(values)))
-
-
 def concatenated(parts: Sequence[pd.Series[Any]]) -> pd.Series[Any]:
     """Return columns one after another: texts as numbers of the distinct ones, where all are given so."""
     import pandas as pd
