@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, marks of direction and joining, halves of characters, ends of lines
 ODD = re.compile(r"[^ -~]")
@@ -44,6 +44,18 @@ def short(text: str, most: int = 30) -> str:
     'a long…'
     """
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def first_of(texts: Iterable[str], most: int = 12) -> str:
+    """Return texts between commas; of many the first ones, and how many there are.
+
+    Examples
+    --------
+    >>> first_of("abcd", 2)
+    'a, b, … (4 in all)'
+    """
+    every = list(texts)
+    return ", ".join(every if len(every) <= most else [*every[:most], f"… ({len(every)} in all)"])
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Collection[int]) -> list[str]:

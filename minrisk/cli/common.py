@@ -16,6 +16,7 @@ from minrisk._utils.text import short
 from minrisk.cli.streams import note
 from minrisk.costs.labels import listed
 from minrisk.data.frames import DATE, Frame
+from minrisk.inspection.columns import in_parts
 from minrisk.io.atomic import STREAM, check_target, is_through, write_beside
 from minrisk.tables.columns import (
     as_dates,
@@ -90,11 +91,7 @@ def load_model(path: Path) -> Any:
 
 def by_blocks(answer: Callable[[Any], Any], X: Any) -> Any:
     """Return what a model answers for each row, some rows after others: its own arrays are then no larger than X."""
-    n_rows = X.shape[0]
-    if n_rows <= ANSWERED_ROWS or not (hasattr(X, "iloc") or isinstance(X, np.ndarray)):
-        return answer(X)
-    rows = X.iloc if hasattr(X, "iloc") else X
-    return np.concatenate([answer(rows[at : at + ANSWERED_ROWS]) for at in range(0, n_rows, ANSWERED_ROWS)])
+    return np.concatenate([answer(rows) for _, rows in in_parts(X, ANSWERED_ROWS)])
 
 
 def tell_table(table: Table) -> None:

@@ -14,10 +14,11 @@ import pandas as pd
 
 import minrisk
 from minrisk._utils.method_names import DEFAULT_METHODS, ESTIMATORS, METRIC_NAMES
+from minrisk._utils.text import first_of
 from minrisk.cli import options
 from minrisk.cli.common import label_source, make_folder, quoted, save_picture, target_needed
 from minrisk.cli.costs import read_costs
-from minrisk.cli.printing import Lines, Terminal, as_text, listed, number
+from minrisk.cli.printing import Lines, Terminal, as_text, number
 from minrisk.cli.streams import note, tell
 from minrisk.cli.training import Roles, svmlight_data, training_data
 from minrisk.costs import CostMatrix
@@ -293,7 +294,7 @@ def print_comparison(facts: dict[str, Any]) -> None:
     console, metric = Terminal(), METRIC_NAMES[facts["metric"]]
     told = {name: facts[name] for name in ("data", "costs", "folds", "files") if facts[name]}
     told["folds"] = [f"{count} of {name}" for name, count in facts["folds"].items()]
-    console.facts("Compared", [(name, listed(values)) for name, values in told.items()])
+    console.facts("Compared", [(name, first_of(map(str, values))) for name, values in told.items()])
     several = len(facts["data_sets"]) > 1
     shown = shown_metrics(facts["methods"], several)
     table = Lines("method", *(METRIC_NAMES[name] for name in shown), "mean rank")

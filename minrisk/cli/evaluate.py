@@ -10,6 +10,7 @@ import numpy as np
 from rich.text import Text
 
 from minrisk._typing import Labels
+from minrisk._utils.text import first_of
 from minrisk.cli import options, printing
 from minrisk.cli.common import (
     by_blocks,
@@ -265,7 +266,7 @@ def _error_lines(error: float, referred: list[dict[str, Any]]) -> list[tuple[str
         what = f"decided {str(referred[0]['decision'])!r}, which is no class"
     else:
         each = [f"{str(row['decision'])!r} {printing.percent(row['share'], 2)}" for row in referred]
-        what = f"decided {printing.listed(each)}, which are no classes"
+        what = f"decided {first_of(each)}, which are no classes"
     return [
         ("error", f"{printing.percent(error, 2)} of all rows: decided for another class than the true one"),
         ("referred", f"{printing.percent(share, 2)} of all rows: {what}"),

@@ -18,7 +18,7 @@ from click.core import ParameterSource
 from rich.text import Text
 
 import minrisk
-from minrisk._utils.text import printable
+from minrisk._utils.text import first_of, printable
 from minrisk.boosting.checkpoint import Checkpoint
 from minrisk.cli import options, printing
 from minrisk.cli.common import label_source, target_needed
@@ -290,7 +290,7 @@ def print_fit(facts: dict[str, Any], with_columns: bool = True) -> None:
     lines = [
         ("data", f"{printing.source(facts['data'])}: {facts['rows']} rows, {facts['features']} features"),
         *printing.category_line(facts),
-        ("classes", f"{len(classes)}{printing.in_target(facts)}: {printing.listed(classes)}"),
+        ("classes", f"{len(classes)}{printing.in_target(facts)}: {first_of(map(str, classes))}"),
         ("costs", printing.source(facts["costs"])),
         ("algorithm", printing.algorithm(facts)),
         ("rounds", str(facts["rounds"])),

@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from minrisk._utils.text import printable
+from minrisk._utils.text import first_of, printable
 from minrisk.cli.streams import written_on
 
 SHORT, ROOM = 12, 20  # characters: labels are folded to no less, values beside their names have no less
@@ -118,11 +118,6 @@ def bar(share: float, largest: float) -> Text:
     return Text("█" * max(1, round(BLOCKS * share / largest)), style="red")
 
 
-def listed(labels: Sequence[Any], most: int = 12) -> str:
-    shown = ", ".join(map(str, labels[:most]))
-    return shown if len(labels) <= most else f"{shown}, … ({len(labels)} in all)"
-
-
 # -- facts of models that were fitted here or read ---------------------------------------------------------------------
 def categories_of(model: Any) -> dict[str, int]:
     """Return columns that hold categories, and how many values each has."""
@@ -132,7 +127,7 @@ def categories_of(model: Any) -> dict[str, int]:
 def category_line(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """Return which features are categories."""
     told = [f"{name} ({count})" for name, count in facts["categories"].items()]
-    return [("categories", listed(told, 8))] if told else []
+    return [("categories", first_of(told, 8))] if told else []
 
 
 def algorithm(facts: dict[str, Any]) -> str:

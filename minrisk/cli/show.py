@@ -13,10 +13,12 @@ import pandas as pd
 from rich.text import Text
 
 from minrisk._typing import FloatArray
+from minrisk._utils.text import first_of
 from minrisk.cli import options, printing
 from minrisk.cli.common import column_names, load_model
 from minrisk.cli.printing import Lines, Terminal, as_text
 from minrisk.cli.streams import print_json, tell
+from minrisk.estimator.fitted import told_parameters
 
 EVERY = "all"
 FEATURES, MATRIX = 10, 12  # lines shown to people, and the largest matrix
@@ -155,14 +157,13 @@ def describe_model(model: Any, path: Path) -> dict[str, Any]:
     """Return what a model file holds."""
     importance = model.feature_importances_
     order = sorted(np.flatnonzero(importance > 0).tolist(), key=lambda j: (-importance[j], j))
-    hidden = ("cost", "class_weight", "categorical_features", "n_jobs", "random_state", "verbose", "warm_start")
     curves = {name: getattr(model, name + "_", None) for name in ("train_risk", "validation_risk", "validation_loss")}
     return {
         "model": str(path),
         "bytes": path.stat().st_size if path.is_file() else None,
         "target": getattr(model, "target_name_", None),
         "algorithm": type(model).__name__,
-        "parameters": {name: value for name, value in model.get_params().items() if name not in hidden},
+        "parameters": told_parameters(model, deep=True),
         "classes": model.classes_.tolist(),
         "decisions": model.decisions_.tolist(),
         "costs": None if model.cost_ is None else model.cost_.values.tolist(),
@@ -197,8 +198,8 @@ def print_model(facts: dict[str, Any]) -> None:
         ("algorithm", printing.algorithm(facts)),
         ("parameters", ", ".join(parameters)),
         *([] if facts["target"] is None else [("target", facts["target"])]),
-        ("classes", f"{len(facts['classes'])}: {printing.listed(facts['classes'])}"),
-        *([("more decisions", printing.listed(extra))] if extra else []),
+        ("classes", f"{len(facts['classes'])}: {first_of(map(str, facts['classes']))}"),
+        *([("more decisions", first_of(map(str, extra)))] if extra else []),
         ("features", f"{facts['features']}, of which {len(facts['importance'])} are used"),
         *printing.category_line(facts),
         *([] if facts["selection"] is None else [("linear features", linear), ("smooth scores", smooth)]),
