@@ -938,28 +938,25 @@ class CriticalDifferenceDisplay:
 
     def _draw_axis(self) -> None:
         """Draw the line of ranks, with whole and half numbers."""
-        k = len(self.names)
+        k, look = len(self.names), dict[str, Any](color=DARK, clip_on=False)
+        ranks, step = np.arange(1, k + 1), max(1, math.ceil(k / 12))
         self.ax_.set_axis_off()
         self.ax_.title.set_visible(True)
-        line: dict[str, Any] = {"color": DARK, "clip_on": False}
-        self.ax_.plot([1, k], [0, 0], linewidth=1.2, **line)
-        step = max(1, math.ceil(k / 12))
-        for rank in range(1, k + 1):
-            self.ax_.plot([rank, rank], [-0.09, 0], linewidth=1.2, **line)
-            if (rank - 1) % step == 0 or rank == k:
-                self.ax_.text(rank, -0.12, str(rank), ha="center", va="bottom", fontsize=9)
-            if rank < k and k <= 12:
-                self.ax_.plot([rank + 0.5, rank + 0.5], [-0.05, 0], linewidth=0.8, **line)
+        self.ax_.hlines(0, 1, k, linewidth=1.2, capstyle="projecting", **look)
+        self.ax_.vlines(ranks, -0.09, 0, linewidth=1.2, **look)
+        if k <= 12:
+            self.ax_.vlines(ranks[:-1] + 0.5, -0.05, 0, linewidth=0.8, **look)
+        for rank in {*ranks[::step].tolist(), k}:
+            self.ax_.text(rank, -0.12, str(rank), ha="center", va="bottom", fontsize=9)
 
     def _draw_difference(self) -> None:
         """Draw a line as long as the critical difference, from rank 1 on; no longer than the axis."""
         end = min(1.0 + self.critical_difference, float(len(self.names)))
         beyond = 1.0 + self.critical_difference > len(self.names)
         depth = -0.4
-        line: dict[str, Any] = {"color": MUTED, "linewidth": 1.2, "clip_on": False}
-        self.ax_.plot([1, end], [depth, depth], **line)
-        for at in [1.0] if beyond else [1.0, end]:
-            self.ax_.plot([at, at], [depth - 0.05, depth + 0.05], **line)
+        look: dict[str, Any] = {"color": MUTED, "linewidth": 1.2, "clip_on": False}
+        self.ax_.hlines(depth, 1, end, **look)
+        self.ax_.vlines([1.0] if beyond else [1.0, end], depth - 0.05, depth + 0.05, **look)
         told = f"critical difference {self.critical_difference:.2f} (level {self.alpha:g})"
         told += ", beyond the axis" if beyond else ""
         self.ax_.text(1.0, depth - 0.05, told, ha="left", va="bottom", fontsize=9, color=MUTED)
