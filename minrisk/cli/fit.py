@@ -311,4 +311,4 @@ def print_fit(facts: dict[str, Any], with_columns: bool = True) -> None:
     if with_columns and facts["columns"]:
         console.title("Columns")
         table = printed([ColumnFacts(**line) for line in facts["columns"]])
-        console.print(Text(written_on(printable(table, "\n"))), soft_wrap=True)
+        console.print(Text(written_on(printable(table.rstrip(), "\n"))), soft_wrap=True)
