@@ -254,12 +254,15 @@ def describe_comparison(
     found: Comparison, data: Sequence[str], costs: Sequence[str], metric: str, alpha: float
 ) -> dict[str, Any]:
     """Return all that was found but the single folds."""
-    comparable = found.contests(metric)
-    several = len(comparable.methods) > 1
-    friedman = found.friedman(metric) if len(comparable.methods) > 2 and len(comparable.contests) > 1 else None
-    nemenyi = found.nemenyi(metric, alpha) if several else None
-    ranks = {} if nemenyi is None else dict(zip(comparable.methods, nemenyi.mean_ranks.tolist(), strict=True))
-    at = {name: i for i, name in enumerate(comparable.methods)}
+    contests, methods, *_ = found.contests(metric)
+    friedman = found.friedman(metric) if len(methods) > 2 and len(contests) > 1 else None
+    ranks, difference, pairs = dict[str, float](), None, list[dict[str, Any]]()
+    if len(methods) > 1:
+        nemenyi = found.nemenyi(metric, alpha)
+        ranks, difference = dict(zip(methods, nemenyi.mean_ranks.tolist(), strict=True)), nemenyi.critical_difference
+        for test in found.wilcoxon(metric):
+            p_value = nemenyi.p_values[methods.index(test.first), methods.index(test.second)]
+            pairs.append({**test._asdict(), "nemenyi_p_value": float(p_value)})
     return {
         "data": list(data),
         "data_sets": found.data_sets,
@@ -271,13 +274,8 @@ def describe_comparison(
         "methods": [{**line, "mean_rank": ranks.get(line["method"])} for line in found.summary()],
         "what_is_tested": found.what_is_tested(metric),
         "friedman": friedman and _finite(friedman),
-        "critical_difference": None if nemenyi is None else nemenyi.critical_difference,
-        "pairs": []
-        if nemenyi is None
-        else [
-            {**test._asdict(), "nemenyi_p_value": float(nemenyi.p_values[at[test.first], at[test.second]])}
-            for test in found.wilcoxon(metric)
-        ],
+        "critical_difference": difference,
+        "pairs": pairs,
     }
 
 
