@@ -233,8 +233,8 @@ def print_evaluation(facts: dict[str, Any]) -> None:
     risk, best = facts["risk"], constant["cost"]
     lines = [
         ("model", facts["model"]),
-        ("data", f"{printing.source(facts['data'])}: {facts['rows']} rows" + printing.in_target(facts, ", classes")),
-        ("costs", COSTS.get(facts["costs"], printing.source(facts["costs"]))),
+        ("data", f"{shown(facts['data'])}: {facts['rows']} rows" + printing.in_target(facts, ", classes")),
+        ("costs", COSTS.get(facts["costs"], shown(facts["costs"]))),
         ("mean cost", printing.number(risk)),
         *_error_lines(facts["error"], facts.get("referred", [])),
         ("best constant", f"{printing.number(best)}, by always deciding {str(constant['decision'])!r}"),

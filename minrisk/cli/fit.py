@@ -32,6 +32,7 @@ from minrisk.cli.training import GivenRows, Roles, check_parquet, on_cluster, ro
 from minrisk.data.column_report import ColumnFacts, printed
 from minrisk.io.atomic import is_through
 from minrisk.metrics import best_constant_cost
+from minrisk.tables.source import shown
 from minrisk.tables.text import Dialect
 
 roles_options = options.gathered(
@@ -288,10 +289,10 @@ def print_fit(facts: dict[str, Any], with_columns: bool = True) -> None:
     """Print the summary of a training, and what became of each column unless that was said before it."""
     classes = facts["classes"]
     lines = [
-        ("data", f"{printing.source(facts['data'])}: {facts['rows']} rows, {facts['features']} features"),
+        ("data", f"{shown(facts['data'])}: {facts['rows']} rows, {facts['features']} features"),
         *printing.category_line(facts),
         ("classes", f"{len(classes)}{printing.in_target(facts)}: {first_of(map(str, classes))}"),
-        ("costs", printing.source(facts["costs"])),
+        ("costs", shown(facts["costs"])),
         ("algorithm", printing.algorithm(facts)),
         ("rounds", str(facts["rounds"])),
     ]

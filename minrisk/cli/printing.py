@@ -136,10 +136,6 @@ def algorithm(facts: dict[str, Any]) -> str:
     return f"{facts['algorithm']}{surrogate}"
 
 
-def source(data: str) -> str:
-    return "standard input" if data == "-" else data
-
-
 def in_target(facts: dict[str, Any], what: str = "") -> str:
     """Return which column holds the classes; nothing of a file that has none."""
     return "" if facts["target"] is None else f"{what} in {facts['target']!r}"
