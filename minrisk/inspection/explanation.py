@@ -117,7 +117,7 @@ def explain(estimator: LocalizedSimilaritiesClassifier, X: Any, n_reasons: int |
     scores, packed = estimator.model_.scores(X), estimator.model_.packed
     if isinstance(packed, PackedSimilarities):
         row_of = np.append(packed.anchor_row, -1)  # no point stays -1
-        pairs, responses = row_of[np.column_stack([packed.near, packed.far])], packed.responses(X)
+        pairs, responses = row_of[np.maximum(np.column_stack([packed.near, packed.far]), -1)], packed.responses(X)
     else:  # no round counts: a constant decides
         pairs, responses = np.empty((0, 2), dtype=np.int64), np.empty((len(scores), 0))
     return [_explained(estimator, pairs, *row, n_reasons) for row in zip(scores, responses, strict=True)]
