@@ -246,21 +246,19 @@ def cost_confusion_matrix(
 
 def _cells_of(samples: Samples, normalize: str | None) -> FloatArray:
     """Return the total cost of each class under each decision, (K, D), divided as `cost_confusion_matrix` says."""
-    shape = len(samples.classes), len(samples.decisions)
-    cells = samples.truth * shape[1] + samples.decided
-    weight, of_weight = _near_one(samples.weight, len(cells))
+    weight, of_weight = _near_one(samples.weight, len(samples.truth))
     costs, of_cost = scaled(_costs(samples), 0.0)
-    total = _sums(cells, weight * costs, shape[0] * shape[1]).reshape(shape)
+    total = samples.in_cells(weight * costs)
     if normalize is None:
         with np.errstate(over="ignore"):  # sums that float64 does not hold are infinite
             return np.asarray(np.ldexp(total, of_weight + of_cost))
     if normalize == "all":
         by = np.full((1, 1), weight.sum())
     elif normalize == "true":
-        by = _sums(samples.truth, weight, shape[0])[:, None]
+        by = _sums(samples.truth, weight, len(total))[:, None]
     else:
-        by = _sums(samples.decided, weight, shape[1])[None, :]
-    share = np.zeros(shape)
+        by = _sums(samples.decided, weight, total.shape[1])[None, :]
+    share = np.zeros(total.shape)
     np.divide(total, by, out=share, where=by > 0)
     return np.asarray(unscaled(share, of_cost))
 
@@ -330,8 +328,7 @@ def _mean_cost(samples: Samples) -> float:
     if samples.per_row or samples.table is None:
         costs, exponent = scaled(_costs(samples), 0.0)
         return _mean(weighted_sum(weight, costs), weight, exponent)
-    shape = samples.table.shape
-    cells = _sums(samples.truth * shape[1] + samples.decided, weight, shape[0] * shape[1]).reshape(shape)
+    cells = samples.in_cells(weight)
     values, exponent = scaled(np.where(cells > 0, samples.table, 0.0), 0.0)
     return _mean(_column_sums(cells, values).sum(), weight, exponent)
 
@@ -373,6 +370,12 @@ class Samples(NamedTuple):
     def values(self) -> FloatArray:
         """Return the table; of 0/1 costs it is made, which takes gigabytes for thousands of labels."""
         return 1.0 - np.eye(len(self.classes), len(self.decisions)) if self.table is None else self.table
+
+    def in_cells(self, weight: FloatArray | None) -> np.ndarray:
+        """Return the sum of the weights of the rows of each true class under each decision, (K, D); None: rows."""
+        n_columns = len(self.decisions)
+        cells = np.bincount(self.truth * n_columns + self.decided, weight, len(self.classes) * n_columns)
+        return np.asarray(cells.reshape(-1, n_columns))
 
 
 class _Coded(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, marks of direction and joining, halves of characters, ends of lines
 ODD = re.compile(r"[^ -~]")
@@ -44,3 +44,33 @@ def short(text: str, most: int = 30) -> str:
     'a long…'
     """
     return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def first_of(texts: Iterable[str], most: int = 12) -> str:
+    """Return texts between commas; of many the first ones, and how many there are.
+
+    Examples
+    --------
+    >>> first_of("abcd", 2)
+    'a, b, … (4 in all)'
+    """
+    every = list(texts)
+    return ", ".join(every if len(every) <= most else [*every[:most], f"… ({len(every)} in all)"])
+
+
+def aligned(rows: Sequence[Sequence[str]], right: Collection[int]) -> list[str]:
+    """Return rows of a table as lines of plain text: cells stand below each other, at the right in these columns.
+
+    Examples
+    --------
+    >>> aligned([["a", "n"], ["red", "10"]], right=[1])
+    ['a     n', 'red  10']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if j in right else cell.ljust(width)
+            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

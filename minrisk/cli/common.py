@@ -16,6 +16,7 @@ from minrisk._utils.text import short
 from minrisk.cli.streams import note
 from minrisk.costs.labels import listed
 from minrisk.data.frames import DATE, Frame
+from minrisk.inspection.columns import in_parts
 from minrisk.io.atomic import STREAM, check_target, is_through, write_beside
 from minrisk.tables.columns import (
     as_dates,
@@ -90,11 +91,7 @@ def load_model(path: Path) -> Any:
 
 def by_blocks(answer: Callable[[Any], Any], X: Any) -> Any:
     """Return what a model answers for each row, some rows after others: its own arrays are then no larger than X."""
-    n_rows = X.shape[0]
-    if n_rows <= ANSWERED_ROWS or not (hasattr(X, "iloc") or isinstance(X, np.ndarray)):
-        return answer(X)
-    rows = X.iloc if hasattr(X, "iloc") else X
-    return np.concatenate([answer(rows[at : at + ANSWERED_ROWS]) for at in range(0, n_rows, ANSWERED_ROWS)])
+    return np.concatenate([answer(rows) for _, rows in in_parts(X, ANSWERED_ROWS)])
 
 
 def tell_table(table: Table) -> None:
@@ -165,35 +162,42 @@ def column_names(model: Any, some: Sequence[int] | None = None) -> list[str]:
     return names_of_columns(model, unnamed="column {}", first=1, some=some)
 
 
-def text_columns(model: Any, names: list[str]) -> list[str]:
-    """Return columns of a table, of these names, that hold the model's categories."""
-    known = feature_names(model) or names
-    return [known[c.position] for c in model._categories.columns if c.position < len(known)]
+def read_features(
+    model: Any, table: Table, others: list[str], numeric: Sequence[str], labels: str | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame | Any]:
+    """Read a table; also return what the model looks at of these columns, in its order and with its types.
 
-
-def features_for(
-    model: Any, frame: pd.DataFrame, path: Path, numeric: Sequence[str] = (), written: bool = False
-) -> pd.DataFrame | Any:
-    """Return the columns the model was trained on, in its order, with the types that a text table lacks.
-
-    Notes values of categories that the model does not know.
+    Says what is odd about the table, and notes values of categories that the model does not know.
 
     Parameters
     ----------
     model : estimator
-    frame : DataFrame
-    path : Path
-        Of the table, for messages.
+    table : Table
+    others : list of str
+        Columns that may be features, by name or by position.
     numeric : sequence of str
         Columns whose texts are missing numbers.
-    written : bool, default=False
-        Whether the table is a text, which says nothing of types: then they are those of the model.
+    labels : str, optional
+        The column that holds labels.
 
     Raises
     ------
     TableError
         If a column is missing, or one of a text table holds no numbers.
     """
+    missing_columns(table.names, numeric, table.path, "named by --numeric")
+    known = feature_names(model)
+    if known is not None:
+        missing_columns(table.names, known, table.path, "which the model was trained on")
+    at = known or others
+    texts = [at[column.position] for column in model._categories.columns if column.position < len(at)]
+    frame = table.frame(labels=labels, texts=texts, mixed=numeric)
+    tell_table(table)
+    return frame, _features(model, frame[others], table.path, numeric, table.written)
+
+
+def _features(model: Any, frame: pd.DataFrame, path: Path, numeric: Sequence[str], written: bool) -> pd.DataFrame | Any:
+    """Return the columns that the model was trained on; of a text, which says nothing of types, with those of it."""
     names = feature_names(model)
     if names is None and frame.shape[1] != model.n_features_in_:
         raise TableError(
@@ -201,7 +205,6 @@ def features_for(
             f"got {frame.shape[1]} columns: leave out the others."
         )
     if names is not None:
-        missing_columns(list(frame.columns), names, path, "which the model was trained on")
         frame = frame[names]
     elif model._column_names is not None:
         frame = Frame(frame).arranged(model._column_names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -9,17 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 import pandas as pd
 
 import minrisk
 from minrisk._utils.method_names import DEFAULT_METHODS, ESTIMATORS, METRIC_NAMES
+from minrisk._utils.text import first_of
 from minrisk.cli import options
 from minrisk.cli.common import label_source, make_folder, quoted, save_picture, target_needed
 from minrisk.cli.costs import read_costs
-from minrisk.cli.printing import describe_comparison, print_comparison
+from minrisk.cli.printing import Lines, Terminal, as_text, number
 from minrisk.cli.streams import note, tell
-from minrisk.cli.training import Roles, checked_classes, svmlight_data, training_data
+from minrisk.cli.training import Roles, svmlight_data, training_data
 from minrisk.costs import CostMatrix
 from minrisk.costs.labels import no_classes
 from minrisk.data.frames import CATEGORICAL, Frame
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 RESULT_FILES = ("folds.csv", "table.md", "table.tex")  # in --out, beside the folder of finished folds
 PICTURE_FORMATS = (".png", ".pdf", ".svg")
+MOST_PAIRS = 15  # lines of pairs of methods
 COMPARED_BY_DEFAULT = ",".join(DEFAULT_METHODS)
 
 
@@ -135,13 +137,11 @@ def compare(
     sets, about_columns = {}, {"target": target, "drop": drop, "categorical": categorical}
     for name, path, column, given in zip(_data_names(data), data, targets, stated_costs, strict=True):
         if is_svmlight(path):  # of several sets, some may have a target and columns
-            X, y, *_ = svmlight_data([path], **(about_columns if len(data) == 1 else {}))
-            column = ""
+            rows, column = svmlight_data([path], **(about_columns if len(data) == 1 else {})), ""
         else:
-            X, y, *_ = training_data(path, Roles(column, drop, categorical), stated)
-            X = _for_all_methods(X, categorical)
-        classes = checked_classes(np.unique(y), len(y), column, path)
-        sets[name] = (X, y, read_costs(given, classes, label_source(column), stated))
+            rows = training_data(path, Roles(column, drop, categorical), stated)
+            rows = rows._replace(X=_for_all_methods(rows.X, categorical))
+        sets[name] = (rows.X, rows.y, read_costs(given, rows.classes, label_source(column), stated))
 
     from sklearn.model_selection import RepeatedStratifiedKFold
 
@@ -247,3 +247,90 @@ def _write(found: Comparison, metric: str, alpha: float, out: Path | None, plot:
         save_picture(lambda: found.plot(metric, alpha), plot, format=plot.suffix[1:].lower())
         files.append(plot)
     return files
+
+
+# -- what is told ------------------------------------------------------------------------------------------------------
+def describe_comparison(
+    found: Comparison, data: Sequence[str], costs: Sequence[str], metric: str, alpha: float
+) -> dict[str, Any]:
+    """Return all that was found but the single folds."""
+    contests, methods, *_ = found.contests(metric)
+    friedman = found.friedman(metric) if len(methods) > 2 and len(contests) > 1 else None
+    ranks, difference, pairs = dict[str, float](), None, list[dict[str, Any]]()
+    if len(methods) > 1:
+        nemenyi = found.nemenyi(metric, alpha)
+        ranks, difference = dict(zip(methods, nemenyi.mean_ranks.tolist(), strict=True)), nemenyi.critical_difference
+        for test in found.wilcoxon(metric):
+            p_value = nemenyi.p_values[methods.index(test.first), methods.index(test.second)]
+            pairs.append({**test._asdict(), "nemenyi_p_value": float(p_value)})
+    return {
+        "data": list(data),
+        "data_sets": found.data_sets,
+        "costs": list(costs),
+        "folds": found.n_folds,
+        "failures": found.failures,
+        "metric": metric,
+        "alpha": alpha,
+        "methods": [{**line, "mean_rank": ranks.get(line["method"])} for line in found.summary()],
+        "what_is_tested": found.what_is_tested(metric),
+        "friedman": friedman and _finite(friedman),
+        "critical_difference": difference,
+        "pairs": pairs,
+    }
+
+
+def _finite(friedman: Any) -> dict[str, Any]:
+    """Return Friedman's test; a perfect agreement of all contests has no finite statistic, nor has JSON."""
+    values = {name: getattr(friedman, name) for name in ("chi_square", "p_value", "f_statistic", "f_p_value")}
+    return values if math.isfinite(values["f_statistic"]) else values | {"f_statistic": None}
+
+
+def print_comparison(facts: dict[str, Any]) -> None:
+    """Print the numbers of each method, whether they differ, and which."""
+    from minrisk.comparison.result import ABSENT, shown_metrics
+
+    console, metric = Terminal(), METRIC_NAMES[facts["metric"]]
+    told = {name: facts[name] for name in ("data", "costs", "folds", "files") if facts[name]}
+    told["folds"] = [f"{count} of {name}" for name, count in facts["folds"].items()]
+    console.facts("Compared", [(name, first_of(map(str, values))) for name, values in told.items()])
+    several = len(facts["data_sets"]) > 1
+    shown = shown_metrics(facts["methods"], several)
+    table = Lines("method", *(METRIC_NAMES[name] for name in shown), "mean rank")
+    ranked = sorted(facts["methods"], key=lambda line: (line["mean_rank"] is None, line["mean_rank"] or 0.0))
+    for line in ranked:
+        cells = [ABSENT if line[name] is None else number(line[name]) for name in shown]
+        rank = ABSENT if line["mean_rank"] is None else f"{line['mean_rank']:.2f}"
+        table.add(line["method"], *cells, rank)
+    over = f", means over {len(facts['data_sets'])} data sets" if several else ""
+    console.section(f"Methods{over}, ranked by {metric}", table)
+    console.print()
+    console.print(as_text(facts["what_is_tested"], "dim"))
+    _print_tests(console, facts, metric)
+
+
+def _print_tests(console: Terminal, facts: dict[str, Any], metric: str) -> None:
+    """Print Friedman's test, and a table of pairs."""
+    friedman, lines = facts["friedman"], []
+    if friedman is not None:
+        by_f = "" if friedman["f_statistic"] is None else f"; F {friedman['f_statistic']:.3g}"
+        chi = f"chi-square {friedman['chi_square']:.3g}, p {_p(friedman['p_value'])}"
+        lines.append(("Friedman", f"{chi}{by_f}, p {_p(friedman['f_p_value'])} (Iman and Davenport)"))
+    if (difference := facts["critical_difference"]) is not None:
+        lines.append(("Nemenyi", f"critical difference of mean ranks {difference:.2f} at level {facts['alpha']:g}"))
+    if lines:
+        console.facts(f"Do methods differ in {metric}?", lines)
+    pairs = facts["pairs"]
+    if not pairs:
+        return
+    table = Lines("pair", "better : same : worse", "Wilcoxon p", "by Holm", "Nemenyi p")
+    for test in pairs[:MOST_PAIRS]:
+        p_values = (_p(test[name]) for name in ("p_value", "holm_p_value", "nemenyi_p_value"))
+        won = f"{test['won']} : {test['tied']} : {test['lost']}"
+        table.add(f"{test['first']} / {test['second']}", won, *p_values)
+    more = f", the first {MOST_PAIRS} of {len(pairs)}" if len(pairs) > MOST_PAIRS else ""
+    console.section(f"Pairs{more}", table)
+
+
+def _p(value: float) -> str:
+    """Return a probability: two digits, small ones with an exponent."""
+    return f"{value:.2g}" if value < 0.095 else f"{value:.2f}"

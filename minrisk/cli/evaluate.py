@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
+from rich.text import Text
 
 from minrisk._typing import Labels
-from minrisk.cli import options
+from minrisk._utils.text import first_of
+from minrisk.cli import options, printing
 from minrisk.cli.common import (
     by_blocks,
     feature_names,
-    features_for,
     label_source,
     load_model,
     quoted,
+    read_features,
     svmlight_rows,
-    tell_table,
-    text_columns,
     unmatched,
 )
 from minrisk.cli.costs import read_costs
-from minrisk.cli.printing import describe_evaluation, print_evaluation
+from minrisk.cli.printing import Lines, Terminal
 from minrisk.cli.streams import note, tell
 from minrisk.costs import CostMatrix
-from minrisk.costs.labels import as_labels, plain_array
+from minrisk.costs.labels import as_labels, match_labels, no_classes, plain_array
 from minrisk.costs.reading import is_uniform
+from minrisk.metrics import as_samples, best_constant_cost, expected_cost, regret
 from minrisk.tables.columns import NAMELESS, matched, take_labels, take_weights
 from minrisk.tables.files import Table, missing_columns, open_tables
 from minrisk.tables.source import shown
 from minrisk.tables.svmlight import is_svmlight
 from minrisk.tables.text import Dialect
 
+CONFUSIONS = 10  # lines shown to people
+COSTS = {"0/1": "0/1: every mistake costs 1", "the model's": "those the model was trained on"}
 BLIND = ("0/1", "uniform")  # what costs are called by which every mistake costs 1
 
 
@@ -88,7 +90,10 @@ def read_judged(
     else:
         table = open_tables(data, stated)
         target = _target(estimator, table, target, weight)
-        X, y, each = _features_and_labels(estimator, table, target, weight, numeric)
+        others = [name for name in table.names if name not in (target, weight)]
+        frame, X = read_features(estimator, table, others, numeric, target)
+        y = take_labels(frame[target], table.path, table.written)
+        each = None if weight is None else take_weights(frame[weight], table.path)
         found = RowsToJudge(estimator, X, y, cost, each, str(table.path), target, told)
     y, cost = _as_classes(found.y, cost, told in BLIND, label_source(found.target, found.name))
     return found._replace(y=y, cost=cost)
@@ -108,24 +113,9 @@ def _target(estimator: Any, table: Table, target: str | None, weight: str | None
         if weight == target or weight in (known or ()):
             what = "the target" if weight == target else "a feature of the model"
             raise click.ClickException(f"--weight {weight} is {what}: name another column.")
-    if known is not None:
-        if target in known:
-            raise click.ClickException(f"--target {target} is a feature of the model, not its target.")
-        missing_columns(names, known, path, "which the model was trained on")
+    if target in (known or ()):
+        raise click.ClickException(f"--target {target} is a feature of the model, not its target.")
     return target
-
-
-def _features_and_labels(
-    estimator: Any, table: Table, target: str, weight: str | None, numeric: Sequence[str]
-) -> tuple[Any, Labels, Any]:
-    """Return what the model looks at, the true classes, and weights of the rows if there are some."""
-    missing_columns(table.names, numeric, table.path, "named by --numeric")
-    others = [name for name in table.names if name not in (target, weight)]
-    frame = table.frame(labels=target, texts=text_columns(estimator, others), mixed=numeric)
-    tell_table(table)
-    y = take_labels(frame[target], table.path, table.written)
-    each = None if weight is None else take_weights(frame[weight], table.path)
-    return features_for(estimator, frame[others], table.path, numeric, table.written), y, each
 
 
 def _only_other(known: list[str] | None, names: list[str], data: Path) -> str:
@@ -187,3 +177,111 @@ def _as_classes(y: Labels, cost: CostMatrix, blind: bool, where: str) -> tuple[L
         mistakes = np.ones((len(new), cost.shape[1]))
         cost = CostMatrix(np.concatenate([cost.values, mistakes]), classes, cost.decisions)
     return plain_array(classes)[at[codes]], cost
+
+
+# -- what is told ------------------------------------------------------------------------------------------------------
+def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix, weight: Any = None) -> dict[str, Any]:
+    """Return risk, error, regret and every confusion that cost something, the costliest first; rows may be weighed.
+
+    "error" is the share of all rows that were decided for another class than the true one. Where the costs have
+    decisions that are no classes, "referred" holds the share of each: right, wrong and referred rows are all rows.
+    """
+    samples, weighed = as_samples(y, decided, cost, None, weight), {"sample_weight": weight}
+    values, classes, decisions, column = samples.values, samples.classes, samples.decisions, samples.decided
+    counts = samples.in_cells(samples.weight)
+    totals = counts * values
+    constant = int((counts.sum(axis=1) @ values).argmin())
+    risk, best = expected_cost(y, decided, cost, **weighed), best_constant_cost(y, cost, **weighed)
+    total = float(totals.sum())
+    right = np.array(match_labels(classes, decisions))[samples.truth] == column
+    referrals = no_classes(decisions, classes)
+    settled = right | np.isin(column, referrals)
+    referred = [
+        {
+            "decision": decisions[j],
+            "count": counts[:, j].sum().item(),
+            "share": float(np.average(column == j, weights=weight)),
+        }
+        for j in referrals
+    ]
+    order = sorted(np.argwhere(totals > 0).tolist(), key=lambda cell: (-totals[tuple(cell)], cell))
+    return {
+        "rows": len(y),
+        "risk": risk,
+        "error": float(1 - np.average(settled, weights=weight)),
+        **({"referred": referred} if referred else {}),
+        "best_constant": {"decision": decisions[constant], "cost": best},
+        "regret": regret(y, decided, cost, **weighed),
+        "total_cost": total,
+        "confusions": [
+            {
+                "true": classes[i],
+                "decided": decisions[j],
+                "count": counts[i, j].item(),
+                "cost_each": float(values[i, j]),
+                "cost": float(totals[i, j]),
+                "share": float(totals[i, j] / total),
+            }
+            for i, j in order
+        ],
+    }
+
+
+def print_evaluation(facts: dict[str, Any]) -> None:
+    """Print two tables: the numbers, and where the cost comes from."""
+    constant, console = facts["best_constant"], Terminal()
+    risk, best = facts["risk"], constant["cost"]
+    lines = [
+        ("model", facts["model"]),
+        ("data", f"{shown(facts['data'])}: {facts['rows']} rows" + printing.in_target(facts, ", classes")),
+        ("costs", COSTS.get(facts["costs"], shown(facts["costs"]))),
+        ("mean cost", printing.number(risk)),
+        *_error_lines(facts["error"], facts.get("referred", [])),
+        ("best constant", f"{printing.number(best)}, by always deciding {str(constant['decision'])!r}"),
+        ("regret", f"{facts['regret']:+.4g}: {_regret_in_words(facts['regret'], best)}"),
+    ]
+    console.facts("Evaluation", lines)
+    confusions = facts["confusions"]
+    if not confusions:
+        console.print("\nNo decision cost anything.")
+        return
+    table = Lines("true", "decided", "count", "cost each", "cost", "share", "", left=2)
+    for row in confusions[:CONFUSIONS]:
+        share = printing.percent(row["share"]), printing.bar(row["share"], confusions[0]["share"])
+        costs = printing.number(row["cost_each"]), printing.number(row["cost"])
+        table.add(row["true"], row["decided"], f"{row['count']:.10g}", *costs, *share)
+    if rest := confusions[CONFUSIONS:]:
+        count, cost, share = (sum(row[name] for row in rest) for name in ("count", "cost", "share"))
+        more = Text(f"{len(rest)} more", style="dim")
+        table.add(more, "", f"{count:.10g}", "", printing.number(cost), printing.percent(share))
+    console.section("Costliest confusions", table)
+
+
+def _error_lines(error: float, referred: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Return the share of wrong decisions; of all rows also the others, where decisions may be no class."""
+    if not referred:
+        return [("error", printing.percent(error, 2))]
+    share = sum(row["share"] for row in referred)
+    if len(referred) == 1:
+        what = f"decided {str(referred[0]['decision'])!r}, which is no class"
+    else:
+        each = [f"{str(row['decision'])!r} {printing.percent(row['share'], 2)}" for row in referred]
+        what = f"decided {first_of(each)}, which are no classes"
+    return [
+        ("error", f"{printing.percent(error, 2)} of all rows: decided for another class than the true one"),
+        ("referred", f"{printing.percent(share, 2)} of all rows: {what}"),
+        ("right", f"{printing.percent(max(0.0, 1 - error - share), 2)} of all rows: decided for the true class"),
+    ]
+
+
+def _regret_in_words(regret: float, best: float) -> str:
+    """Return what the mean cost is beside that of the best constant decision; less is good, and the regret then
+    negative.
+    """
+    if regret == 0:
+        return "the decisions cost no less than the best constant one, which looks at no row"
+    share = f" ({printing.number(abs(regret) / best * 100)} %)" if best > 0 else ""
+    apart = f"{printing.number(abs(regret))}{share}"
+    if regret < 0:
+        return f"negative is good, the decisions cost {apart} less a row than the best constant one"
+    return f"the decisions cost {apart} more a row than the best constant one, which looks at no row"

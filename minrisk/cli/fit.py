@@ -13,20 +13,26 @@ from typing import Any
 
 import click
 import joblib
+import numpy as np
 from click.core import ParameterSource
+from rich.text import Text
 
 import minrisk
+from minrisk._utils.text import first_of, printable
 from minrisk.boosting.checkpoint import Checkpoint
-from minrisk.cli import options
+from minrisk.cli import options, printing
 from minrisk.cli.common import label_source, target_needed
 from minrisk.cli.costs import read_costs
 from minrisk.cli.methods import METHODS, as_options, method_options
-from minrisk.cli.printing import describe_fit, print_fit
+from minrisk.cli.printing import Terminal
 from minrisk.cli.signals import finishing, waiting_once
 from minrisk.cli.streams import drop as drop_output
-from minrisk.cli.streams import flush, note, tell
-from minrisk.cli.training import Roles, check_parquet, on_cluster, rows_given
+from minrisk.cli.streams import flush, note, tell, written_on
+from minrisk.cli.training import GivenRows, Roles, check_parquet, on_cluster, rows_given
+from minrisk.data.column_report import ColumnFacts, printed
 from minrisk.io.atomic import is_through
+from minrisk.metrics import best_constant_cost
+from minrisk.tables.source import shown
 from minrisk.tables.text import Dialect
 
 roles_options = options.gathered(
@@ -242,3 +248,68 @@ def _rescue(model: Any, name: str, write: Callable[[Any, Path], Any]) -> Path | 
             else:
                 return folder / name
     return None
+
+
+# -- what is told ------------------------------------------------------------------------------------------------------
+def describe_fit(
+    model: Any, given: GivenRows, seconds: float, target: str | None, costs: str | None, out: Path, n_bytes: int | None
+) -> dict[str, Any]:
+    """Return what a training was and gave."""
+    return {
+        "data": given.data,
+        "target": target,
+        "rows": int(given.counts.sum()),
+        "features": given.n_features,
+        "categories": printing.categories_of(model),
+        "columns": [column._asdict() for column in getattr(model, "columns_", ())],
+        "classes": model.classes_.tolist(),
+        "costs": costs or "uniform",
+        "algorithm": type(model).__name__,
+        "surrogate": getattr(model, "surrogate_", None),
+        "rounds": model.n_iter_,
+        "train_risk": float(model.train_risk_[-1]) if hasattr(model, "train_risk_") else None,
+        "validation_risk": _validated(model),
+        "best_constant_cost": best_constant_cost(given.classes, model.cost_, sample_weight=given.counts),
+        "seconds": round(seconds, 3),
+        "model": str(out),
+        "bytes": n_bytes,
+    }
+
+
+def _validated(model: Any) -> float | None:
+    """Return mean cost of rows that did not train, under what was kept; None where all rows trained."""
+    if hasattr(model, "selection_"):
+        risks = [tried["pooled_risk"] for tried in model.selection_ if tried["surrogate"] == model.surrogate_]
+    else:
+        risks = [None if model.validation_risk_ is None else np.min(model.validation_risk_)]
+    return None if risks[0] is None else float(risks[0])
+
+
+def print_fit(facts: dict[str, Any], with_columns: bool = True) -> None:
+    """Print the summary of a training, and what became of each column unless that was said before it."""
+    classes = facts["classes"]
+    lines = [
+        ("data", f"{shown(facts['data'])}: {facts['rows']} rows, {facts['features']} features"),
+        *printing.category_line(facts),
+        ("classes", f"{len(classes)}{printing.in_target(facts)}: {first_of(map(str, classes))}"),
+        ("costs", shown(facts["costs"])),
+        ("algorithm", printing.algorithm(facts)),
+        ("rounds", str(facts["rounds"])),
+    ]
+    risks = [
+        (facts["train_risk"], "on the training rows"),
+        (facts["validation_risk"], "on the rows set apart" if facts["surrogate"] is None else "on the rows left out"),
+        (facts["best_constant_cost"], "for the best constant decision"),
+    ]
+    known = [f"{printing.number(risk)} {where}" for risk, where in risks if risk is not None]
+    lines += [
+        *(("" if i else "mean cost", line) for i, line in enumerate(known)),
+        ("time", f"{facts['seconds']:.1f} s"),
+        ("model", printing.model_file(facts)),
+    ]
+    console = Terminal()
+    console.facts("Trained", lines)
+    if with_columns and facts["columns"]:
+        console.title("Columns")
+        table = printed([ColumnFacts(**line) for line in facts["columns"]])
+        console.print(Text(written_on(printable(table.rstrip(), "\n"))), soft_wrap=True)

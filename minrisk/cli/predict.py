@@ -13,16 +13,7 @@ import pandas as pd
 
 from minrisk._utils.text import printable
 from minrisk.cli import options
-from minrisk.cli.common import (
-    by_blocks,
-    feature_names,
-    features_for,
-    load_model,
-    svmlight_rows,
-    tell_columns,
-    tell_table,
-    text_columns,
-)
+from minrisk.cli.common import by_blocks, feature_names, load_model, read_features, svmlight_rows, tell_columns
 from minrisk.cli.costs import read_costs
 from minrisk.cli.streams import note, say, written_on
 from minrisk.tables.files import Table, kind_of, missing_columns, open_tables
@@ -102,17 +93,12 @@ def predict(
 
 def _table_features(estimator: Any, table: Table, kept: Sequence[str], numeric: Sequence[str]) -> Any:
     """Return the columns of a table that a model knows; a note names those that nobody asked for."""
-    data, names, target = table.path, table.names, getattr(estimator, "target_name_", None)
-    known = feature_names(estimator)
-    missing_columns(names, numeric, data, "named by --numeric")
+    names, known, target = table.names, feature_names(estimator), getattr(estimator, "target_name_", None)
+    _, X = read_features(estimator, table, [name for name in names if known is not None or name != target], numeric)
     if known is not None:
-        missing_columns(names, known, data, "which the model was trained on")
         used = {*known, *kept, target, ""}
-        tell_columns([name for name in names if name not in used], data, "not used")
-    others = [name for name in names if known is not None or name != target]
-    frame = table.frame(texts=text_columns(estimator, others), mixed=numeric)
-    tell_table(table)
-    return features_for(estimator, frame[others], data, numeric, table.written)
+        tell_columns([name for name in names if name not in used], table.path, "not used")
+    return X
 
 
 def _kept(given: Sequence[str], table: Table) -> list[str]:

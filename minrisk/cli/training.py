@@ -18,19 +18,7 @@ from minrisk._utils.text import short
 from minrisk.cli.common import label_source, quoted, svmlight_rows, take_dates, take_numeric, target_needed, tell_table
 from minrisk.cli.streams import note
 from minrisk.data.chunks import Chunks, gathered_labels, parquet_files
-from minrisk.tables.columns import (
-    MANY,
-    as_texts,
-    columns_of_words,
-    concatenated,
-    nearly_numbers,
-    no_dates,
-    row_numbers,
-    take_features,
-    take_groups,
-    take_labels,
-    take_weights,
-)
+from minrisk.tables import columns
 from minrisk.tables.files import (
     ParquetFrames,
     ParquetPieces,
@@ -76,16 +64,6 @@ class Roles(NamedTuple):
         return {"drop": self.drop, "categorical": self.categorical, "numeric": self.numeric, **one}
 
 
-class TrainingData(NamedTuple):
-    """Rows in memory."""
-
-    X: Any
-    y: Labels
-    weight: Any = None
-    groups: Any = None
-    first_feature: int | None = None  # the number of the first one, in a file without names
-
-
 class GivenRows(NamedTuple):
     """Hold what a fit is given."""
 
@@ -95,9 +73,31 @@ class GivenRows(NamedTuple):
     counts: Any  # rows of each class
     n_features: int
     data: str  # where they come from
-    first_feature: int | None = None
+    first_feature: int | None = None  # the number of the first one, in a file without names
     weight: Any = None  # of each row
     groups: Any = None  # the number of each row's group
+
+
+def _given(X: Any, y: Any, counted: tuple[Labels, Any], n_features: int, *where: str, **more: Any) -> GivenRows:
+    """Return rows whose distinct labels were counted: of two classes at least, and not about as many as rows.
+
+    The target and the data say `where` labels are.
+    """
+    (classes, counts), n_rows, (target, data) = counted, int(counted[1].sum()), where
+    place = label_source(target, data)
+    if len(classes) < 2:
+        raise ValueError(
+            f"{place} must hold at least two classes, got only {short(str(classes[0]))!r}: there is nothing to learn."
+        )
+    if len(classes) > columns.MANY and len(classes) > n_rows / 2:
+        raise ValueError(
+            f"{place} must hold class labels, but {len(classes)} of its {n_rows} rows differ: it looks like a name or "
+            "a measurement" + ("; give another --target." if target else ".")
+        )
+    bare = Counter(str(label).strip() for label in classes)
+    if alike := [label for label in classes.tolist() if bare[str(label).strip()] > 1]:
+        note(f"the labels {quoted(alike)} of column {target!r} differ by blanks only and are classes of their own")
+    return GivenRows(X, y, classes, counts, n_features, data, **more)
 
 
 def rows_given(
@@ -110,24 +110,17 @@ def rows_given(
     """
     if client is not None and roles.target:
         return _on_workers(data, roles, client)
-    target, name = roles.target, together(data)
     in_pieces = bins_in is not None or len(data) > 1
     others = [path for path in data if in_pieces and not _is_parquet(path)]
     if others and bins_in is not None:
         raise click.ClickException(f"--bins-in is for Parquet files, which are read piece by piece; got {others[0]}.")
     if any(map(is_svmlight, data)):
-        rows = svmlight_data(data, target=target or None, stated=stated, **roles.stated)
-        target = ""
-    elif not target:
+        return svmlight_data(data, target=roles.target or None, stated=stated, **roles.stated)
+    if not roles.target:
         raise target_needed()
-    elif in_pieces and not others and (found := _in_pieces(data, roles, bins_in)) is not None:
+    if in_pieces and not others and (found := _in_pieces(data, roles, bins_in)) is not None:
         return found
-    else:
-        rows = training_data(data, roles, stated)
-    classes, counts = np.unique(rows.y, return_counts=True)
-    checked_classes(classes, len(rows.y), target, name)
-    n_features = rows.X.shape[1]
-    return GivenRows(rows.X, rows.y, classes, counts, n_features, name, rows.first_feature, rows.weight, rows.groups)
+    return training_data(data, roles, stated)
 
 
 def _is_parquet(path: Path) -> bool:
@@ -135,13 +128,14 @@ def _is_parquet(path: Path) -> bool:
 
 
 # -- in memory ---------------------------------------------------------------------------------------------------------
-def svmlight_data(data: Sequence[Path], **options: Any) -> TrainingData:
+def svmlight_data(data: Sequence[Path], **options: Any) -> GivenRows:
     """Read a file of svmlight's format; options that name columns are refused."""
     rows = svmlight_rows(data, None, **options)
-    return TrainingData(rows.X, rows.classes(data[0]), first_feature=rows.first_feature)
+    y, how = rows.classes(data[0]), {"first_feature": rows.first_feature}
+    return _given(rows.X, y, np.unique(y, return_counts=True), rows.X.shape[1], "", str(data[0]), **how)
 
 
-def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -> TrainingData:
+def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -> GivenRows:
     """Read features and labels of a table, and what else a row has."""
     table = open_tables([paths] if isinstance(paths, Path) else paths, stated)
     data, written = table.path, table.written
@@ -151,28 +145,28 @@ def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -
     tell_table(table)
     rows_named = table.row_names
     del table  # what is left of the text is no longer needed
-    y = take_labels(frame[roles.target], data, as_written=written)
-    tell_blanks(y, roles.target)
-    weight = None if roles.weight is None else take_weights(frame[roles.weight], data)
-    groups = None if roles.groups is None else take_groups(frame[roles.groups], data)
+    y = columns.take_labels(frame[roles.target], data, as_written=written)
+    weight = None if roles.weight is None else columns.take_weights(frame[roles.weight], data)
+    groups = None if roles.groups is None else columns.take_groups(frame[roles.groups], data)
     frame = frame.drop(columns=roles.no_features)
-    for name in row_numbers(frame) if written else rows_named:
+    for name in columns.row_numbers(frame) if written else rows_named:
         if name in frame and name not in (*roles.categorical, *roles.numeric):
             del frame[name]
             tell_numbers(name)
     take_numeric(frame, roles.numeric, data)
     if written:
         frame = _typed(frame, set(roles.categorical), data)
-    return TrainingData(frame, y, weight, groups)
+    more = {"weight": weight, "groups": groups}
+    return _given(frame, y, np.unique(y, return_counts=True), frame.shape[1], roles.target, str(data), **more)
 
 
 def _typed(frame: pd.DataFrame, categorical: set[str], data: Path) -> pd.DataFrame:
     """Return features of a text table with the types that their cells tell, which is said where it may be wrong."""
     take_dates(frame, categorical, data)
-    words = [name for name in columns_of_words(frame) if name not in categorical]
+    words = [name for name in columns.columns_of_words(frame) if name not in categorical]
     for name in words:
         _tell_words(frame[name], name, data)
-    return take_features(frame, data, categorical.union(words))
+    return columns.take_features(frame, data, categorical.union(words))
 
 
 def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:
@@ -180,9 +174,9 @@ def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:
     from minrisk.data.column_report import SAID_FROM_ROWS
 
     differ, present = column.nunique(), column.notna().sum()
-    many = differ > MANY and differ > present / 2
+    many = differ > columns.MANY and differ > present / 2
     all_differ = differ == present >= SAID_FROM_ROWS  # of which the fit tells
-    nearly = nearly_numbers(column)
+    nearly = columns.nearly_numbers(column)
     where = f"column {name!r} of {shown(data)}"
     if nearly is not None:
         what, example, advice = nearly
@@ -204,7 +198,7 @@ def _tell_words(column: pd.Series[Any], name: str, data: Path) -> None:
 
 def _tell_no_dates(column: pd.Series[Any], where: str) -> None:
     """Say which cells keep a column of dates from being one, where they are few."""
-    others = list(no_dates(column))
+    others = list(columns.no_dates(column))
     if not others:
         note(f"{where} holds dates with a zone and others without: write them alike")
     elif len(others) < column.nunique() / 2:
@@ -219,12 +213,6 @@ class _Numbers(NamedTuple):
     pieces: ParquetPieces
     name: str
     features: list[str]
-
-    def given(self, X: Any, y: Any, roles: Roles, labels: Any, counts: Any, **more: Any) -> GivenRows:
-        """Return what a fit is given, once the labels are known."""
-        checked_classes(labels, int(counts.sum()), roles.target, self.name)
-        tell_blanks(labels, roles.target)
-        return GivenRows(X, y, labels, counts, len(self.features), self.name, **more)
 
 
 def _numbers_in(paths: Sequence[Path], roles: Roles, option: str | None) -> _Numbers | None:
@@ -254,13 +242,15 @@ def _in_pieces(data: Sequence[Path], roles: Roles, bins_in: Path | None) -> Give
     if found is None:
         return None
     groups = None
-    labels, counts = labels_and_counts(found.pieces, roles.target, take_labels)
+    counted = labels_and_counts(found.pieces, roles.target, columns.take_labels)
     if roles.groups is not None:
-        column = concatenated([as_texts(frame[roles.groups]) for _, frame in found.pieces.pieces([roles.groups])])
-        groups = take_groups(column.rename(roles.groups), found.name)
+        column = columns.concatenated(
+            [frame[roles.groups].astype("category") for _, frame in found.pieces.pieces([roles.groups])]
+        )
+        groups = columns.take_groups(column.rename(roles.groups), found.name)
     drop = [column for column in (*roles.drop, roles.groups) if column is not None]
     chunks = Chunks(list(data), target=roles.target, weight=roles.weight, drop=drop, bins_in=bins_in)
-    return found.given(chunks, None, roles, labels, counts, groups=groups)
+    return _given(chunks, None, counted, len(found.features), roles.target, found.name, groups=groups)
 
 
 # -- on a cluster ------------------------------------------------------------------------------------------------------
@@ -318,21 +308,17 @@ class Portion(NamedTuple):
     features: tuple[str, ...]
     target: str
 
-    def frame(self, names: Sequence[str]) -> pd.DataFrame:
-        """Return some columns."""
-        file = ParquetFrames(self.path)
-        return pd.concat(file.frames(names, file.n_rows, self.groups), ignore_index=True)
-
 
 def read_portion(portion: Portion) -> tuple[pd.DataFrame, np.ndarray]:
     """Return features and labels."""
-    frame = portion.frame([*portion.features, portion.target])
-    return frame[list(portion.features)], take_labels(frame[portion.target], portion.path)
+    file, names = ParquetFrames(portion.path), [*portion.features, portion.target]
+    frame = pd.concat(file.frames(names, file.n_rows, portion.groups), ignore_index=True)
+    return frame[list(portion.features)], columns.take_labels(frame[portion.target], portion.path)
 
 
 def count_portion(portion: Portion) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct labels, and how many rows have each."""
-    return np.unique(take_labels(portion.frame([portion.target])[portion.target], portion.path), return_counts=True)
+    return np.unique(read_portion(portion._replace(features=()))[1], return_counts=True)
 
 
 def _on_workers(data: Sequence[Path], roles: Roles, client: Any) -> GivenRows:
@@ -341,8 +327,8 @@ def _on_workers(data: Sequence[Path], roles: Roles, client: Any) -> GivenRows:
     found = _numbers_in(paths, roles, "--scheduler")
     assert found is not None
     portions = [portion for path in paths for portion in _portions(path, found.features, roles.target)]
-    labels, counts = _counted(client, portions)
-    return found.given(*_collections(portions), roles, labels, counts)
+    counted = _counted(client, portions)
+    return _given(*_collections(portions), counted, len(found.features), roles.target, found.name)
 
 
 def _portions(path: Path, features: Sequence[str], target: str) -> Iterator[Portion]:
@@ -403,29 +389,3 @@ def tell_numbers(column: str) -> None:
         f"the column {column!r}, as pandas and R write the names of rows, is left out: rename it to have it as a "
         "feature"
     )
-
-
-def tell_blanks(y: Labels, target: str) -> None:
-    """Say which labels differ by blanks only, which is likely a slip."""
-    labels = np.unique(y).tolist()
-    if not isinstance(labels[0], str):
-        return
-    bare = Counter(label.strip() for label in labels)
-    alike = [label for label in labels if bare[label.strip()] > 1]
-    if alike:
-        note(f"the labels {quoted(alike)} of column {target!r} differ by blanks only and are classes of their own")
-
-
-def checked_classes(classes: Labels, n_rows: int, target: str, data: str | Path) -> Labels:
-    """Return distinct labels of so many rows: at least two, and not about as many as rows."""
-    where = label_source(target, data)
-    if len(classes) < 2:
-        raise ValueError(
-            f"{where} must hold at least two classes, got only {short(str(classes[0]))!r}: there is nothing to learn."
-        )
-    if len(classes) > MANY and len(classes) > n_rows / 2:
-        raise ValueError(
-            f"{where} must hold class labels, but {len(classes)} of its {n_rows} rows differ: it looks like a name or "
-            "a measurement" + ("; give another --target." if target else ".")
-        )
-    return classes

@@ -119,11 +119,17 @@ def compared_methods(methods: Any) -> list[ComparedMethod]:
     return [_compared(name, source) for name, source in named]
 
 
-def _compared(name: str, source: Any) -> ComparedMethod:
-    blind = False
+def _seeing(source: Any) -> tuple[Any, int]:
+    """Return a method without what says that it is blind to costs, and how often that was said."""
+    times = 0
     while isinstance(source, BlindToCosts) or (isinstance(source, str) and source.startswith(BLIND_PREFIX)):
         source = source.estimator if isinstance(source, BlindToCosts) else source.removeprefix(BLIND_PREFIX)
-        blind = True
+        times += 1
+    return source, times
+
+
+def _compared(name: str, source: Any) -> ComparedMethod:
+    source, blind = _seeing(source)
     if isinstance(source, str):
         source = _by_name(source)
     if isinstance(source, type):
@@ -133,12 +139,11 @@ def _compared(name: str, source: Any) -> ComparedMethod:
             f"the method {name!r} must be a name, an estimator with fit, predict and get_params, or a function that "
             f"makes one for given costs, got {type(source).__name__}."
         )
-    found = ComparedMethod(name, source, blind)
     if blind and _is_estimator(source):
         set_costs = [each for each in _cost_parameters(source) if source.get_params(deep=True)[each] is not None]
         if set_costs:
             raise ValueError(f"the method {name!r} is to be blind to costs, but {set_costs[0]} is set: leave it None.")
-    return found
+    return ComparedMethod(name, source, blind > 0)
 
 
 def _by_name(name: str) -> Any:
@@ -164,11 +169,12 @@ def _by_name(name: str) -> Any:
 
 def _called(source: Any) -> str:
     """Return a name for a method that was given none."""
-    if isinstance(source, BlindToCosts):
-        return f"blind {_called(source.estimator)}"
+    source, blind = _seeing(source)
+    return "blind " * blind + _called_seeing(source)
+
+
+def _called_seeing(source: Any) -> str:
     if isinstance(source, str):
-        if source.startswith(BLIND_PREFIX):
-            return f"blind {_called(source.removeprefix(BLIND_PREFIX))}"
         return source.rpartition(".")[2]
     steps = getattr(source, "steps", None)  # of a pipeline
     if steps:
@@ -181,10 +187,7 @@ def _called(source: Any) -> str:
 
 def _distinct(names: list[str]) -> list[str]:
     """Return names with a number where they occur several times."""
-    made: list[str] = []
-    for i, name in enumerate(names):
-        made.append(f"{name} {names[: i + 1].count(name)}" if names.count(name) > 1 else name)
-    return made
+    return [f"{name} {names[: i + 1].count(name)}" if names.count(name) > 1 else name for i, name in enumerate(names)]
 
 
 def _is_estimator(source: Any) -> bool:

@@ -394,23 +394,22 @@ class Comparison:
             metrics = shown_metrics(summary, len(self.data_sets) > 1)
             columns = [[line["method"] for line in summary]]
             for name in metrics:
-                values = [np.nan if line[name] is None else line[name] for line in summary]
+                values = [line[name] for line in summary]
                 columns.append(_cells(values, decimals_of(values, digits)))
             if any(line["mean_rank"] is not None for line in summary):
                 metrics.append("mean_rank")
-                ranked = [np.nan if line["mean_rank"] is None else line["mean_rank"] for line in summary]
-                columns.append(_cells(ranked, 2))
+                columns.append(_cells([line["mean_rank"] for line in summary], 2))
             lines = [list(line) for line in zip(*columns, strict=True)]
             return ["method", *({**METRIC_NAMES, "mean_rank": "rank by cost"}[name] for name in metrics)], lines
         _check_metric(metric)
         for name in self.data_sets:
             folds = [self.of_folds(metric, name, method) for method in self.methods]
-            means = [float(np.mean(part)) if part else np.nan for part in folds]
+            means = [float(np.mean(part)) if part else None for part in folds]
             spreads = [float(np.std(part, ddof=1)) if len(part) > 1 else None for part in folds]
             lines.append([name, *_cells(means, decimals_of(means, digits), spreads)])
         if len(self.contests(metric).methods) > 1:
             ranks = self.mean_ranks(metric)
-            lines.append(["mean rank", *_cells([ranks.get(method, np.nan) for method in self.methods], 2)])
+            lines.append(["mean rank", *_cells([ranks.get(method) for method in self.methods], 2)])
         return [METRIC_NAMES[metric], *self.methods], lines
 
 
@@ -420,11 +419,10 @@ def shown_metrics(lines: Sequence[Mapping[str, Any]], several: bool) -> list[str
     return [name for name in there if not (several and name == "cost")]
 
 
-def _cells(values: Sequence[float], decimals: int, spreads: Sequence[float | None] = ()) -> list[str]:
+def _cells(values: Sequence[float | None], decimals: int, spreads: Sequence[float | None] = ()) -> list[str]:
     """Write numbers, with their spreads if they have any; the least, to the decimals that are written, are the best."""
-    texts = [ABSENT if np.isnan(value) else f"{value:.{decimals}f}" for value in values]
-    known = [value for value in values if not np.isnan(value)]
-    least = f"{min(known):.{decimals}f}" if known else ""
+    texts = [ABSENT if value is None else f"{value:.{decimals}f}" for value in values]
+    least = f"{min((value for value in values if value is not None), default=math.nan):.{decimals}f}"
     told = ["" if spread is None else f" ± {spread:.{decimals}f}" for spread in spreads or [None] * len(texts)]
     return [(Best if text == least else str)(text + spread) for text, spread in zip(texts, told, strict=True)]
 
@@ -488,7 +486,7 @@ def _escaped(cells: Sequence[str], marks: dict[int, str], bold: str) -> list[str
     return [bold.format(text) if isinstance(cell, Best) else text for cell, text in zip(cells, texts, strict=True)]
 
 
-def decimals_of(values: Sequence[float], digits: int) -> int:
+def decimals_of(values: Sequence[float | None], digits: int) -> int:
     """Return how many decimals give the largest of these values so many significant digits.
 
     Examples
@@ -496,5 +494,5 @@ def decimals_of(values: Sequence[float], digits: int) -> int:
     >>> decimals_of([0.012, 0.5], 3), decimals_of([25.0, 3.0], 3), decimals_of([4000.0], 3)
     (3, 1, 0)
     """
-    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    largest = max((abs(value) for value in values if value is not None and math.isfinite(value)), default=0.0)
     return 0 if largest == 0.0 else max(0, digits - 1 - math.floor(math.log10(largest)))

@@ -7,12 +7,16 @@ import traceback
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from scipy.sparse import issparse
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
 
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._utils.method_names import DEFAULT_METHODS
@@ -21,9 +25,13 @@ from minrisk.comparison.methods import AFTERWARDS, EXPECTED, OWN, ComparedMethod
 from minrisk.comparison.result import Comparison
 from minrisk.comparison.store import Outcome, described, digest, key_of, prepare_folder, read_fold, write_fold
 from minrisk.costs import CostMatrix
-from minrisk.costs.labels import as_labels, listed, match_labels
+from minrisk.costs.labels import as_labels, label_array, listed, match_labels
+from minrisk.costs.reading import costs_per_row, is_uniform, stated_cost
+from minrisk.data.labels import check_labels
+from minrisk.data.sparse import sound_rows
 from minrisk.estimator.parameters import LARGEST_SEED, Choice, Number, Rule, Threads, Verbosity, check_parameters
 from minrisk.inspection.columns import some_rows
+from minrisk.metrics import best_constant_cost, expected_cost
 
 RESULT_FORMAT = 1  # of kept folds: another number where what is measured changes
 REHEARSAL_ROUNDS = 2  # of a fit that is not timed, so that those which are do not load compiled code
@@ -204,12 +212,10 @@ def compare(
         None if place is None else read_fold(place, task.key, task.ways) for task in tasks
     ]
     waiting = [at for at, outcome in enumerate(outcomes) if outcome is None]
-    with ExitStack() as stack:
-        bar = stack.enter_context(ProgressBar(bool(verbose)))
+    with ProgressBar(bool(verbose)) as bar, closing(_run([tasks[at] for at in waiting], n_jobs)) as coming:
         bar.phase("comparing", len(tasks))
         for _ in range(len(tasks) - len(waiting)):
             bar.step()
-        coming = stack.enter_context(closing(_run([tasks[at] for at in waiting], n_jobs)))
         for at, outcome in zip(waiting, coming, strict=True):
             outcomes[at], task = outcome, tasks[at]
             if isinstance(outcome, Failure) and on_error == "raise":
@@ -250,12 +256,6 @@ def _data_sets(X: Any, y: Any, cost: Any) -> list[ComparedData]:
 
 
 def _data_set(name: str, X: Any, y: Any, cost: Any) -> ComparedData:
-    from scipy.sparse import issparse
-
-    from minrisk.costs.reading import costs_per_row, is_uniform, stated_cost
-    from minrisk.data.sparse import sound_rows
-    from minrisk.metrics import best_constant_cost
-
     X = np.asarray(X) if isinstance(X, list | tuple) else X
     if issparse(X):
         X = sound_rows(X, f"X of the data set {name!r}")
@@ -275,8 +275,6 @@ def _data_set(name: str, X: Any, y: Any, cost: Any) -> ComparedData:
 
 def _labels(y: Any, name: str, n: int) -> Labels:
     """Return the labels of a data set, (n,): of two classes at least."""
-    from minrisk.data.labels import check_labels
-
     labels = np.asarray(check_labels(y))
     if labels.ndim != 1 or len(labels) != n:
         raise ValueError(
@@ -368,9 +366,6 @@ def _tasks(
 
 def _run(tasks: Sequence[FoldTask], n_jobs: int | None) -> Generator[Outcome | Failure, None, None]:
     """Yield outcomes in the order of the tasks, as they come."""
-    from joblib import Parallel, delayed, effective_n_jobs
-    from sklearn.base import clone
-
     fresh = (task._replace(estimator=clone(task.estimator)) for task in tasks)
     if effective_n_jobs(n_jobs) == 1 or len(tasks) < 2:
         yield from map(run_fold, fresh)
@@ -403,9 +398,7 @@ def _records(task: FoldTask, outcome: Outcome) -> Iterator[dict[str, Any]]:
             "error": numbers["error"],
             "cost": cost,
             "relative_cost": cost / (task.data.constant_cost or 1.0),
-            "log_loss": numbers["log_loss"],
-            "fit_seconds": numbers["fit_seconds"],
-            "predict_seconds": numbers["predict_seconds"],
+            **numbers,  # the others behind these
             "n_train": len(task.train),
             "n_test": len(task.test),
         }
@@ -425,10 +418,6 @@ def run_fold(task: FoldTask) -> Outcome | Failure:
 
 def judged_fold(task: FoldTask) -> Outcome:
     """Return error, mean cost, log-loss and times of a fit, for each way to decide."""
-    from threadpoolctl import threadpool_limits
-
-    from minrisk.metrics import expected_cost
-
     data = task.data
     X, y = some_rows(data.X, task.train), data.y[task.train]
     X_test, y_test = some_rows(data.X, task.test), data.y[task.test]
@@ -477,8 +466,6 @@ def least_expected(model: Any, X: Any, cost: CostMatrix, classes: Labels) -> Lab
     classes : ndarray of shape (K,)
         All of them, sorted: decisions are given in their dtype, where that holds them.
     """
-    from minrisk.costs.labels import label_array
-
     assert cost.classes is not None
     assert cost.decisions is not None
     rows = match_labels(as_labels(model.classes_), cost.classes)
@@ -502,8 +489,6 @@ def log_loss(model: Any, X: Any, y: Labels) -> float:
 
 def _rehearse(task: FoldTask, X: Any, y: Labels, X_test: Any) -> None:
     """Fit briefly, not timed, in each process: compiled code is then loaded, and what is made on first use is there."""
-    from sklearn.base import clone
-
     what = key_of({"data": task.data.name, "method": task.settings["method"]})
     if what in _rehearsed or "n_estimators" not in task.estimator.get_params(deep=False):
         return

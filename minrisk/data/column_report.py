@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from minrisk._typing import Labels
-from minrisk._utils.text import printable, short
+from minrisk._utils.text import aligned, printable, short
 from minrisk.data.categories import FEW_VALUES, Categories, Category
 from minrisk.data.frames import CATEGORICAL, DAY_ROLES, EXACT_BELOW, NUMBER, Column, Frame, are_rounded
 
@@ -248,14 +248,7 @@ def printed(columns: Sequence[ColumnFacts]) -> str:
         (short(printable(column.name), NAME_LETTERS), column.kind, *column.counts, column.became, column.remark)
         for column in columns[:SHOWN_COLUMNS]
     ]
-    widths = [max(map(len, cells)) for cells in zip(head, *lines, strict=True)]
-    right = (False, False, True, True, False, False)
-    rows = [
-        "  ".join(
-            cell.rjust(width) if at_right else cell.ljust(width)
-            for cell, width, at_right in zip(cells, widths, right, strict=True)
-        ).rstrip()
-        for cells in (head, *lines)
-    ]
     more = len(columns) - SHOWN_COLUMNS
-    return "\n".join([*rows, *([f"and {more} more columns"] if more > 0 else [])]) + "\n"
+    return (
+        "\n".join([*aligned([head, *lines], right=(2, 3)), *([f"and {more} more columns"] if more > 0 else [])]) + "\n"
+    )

@@ -126,3 +126,9 @@ def names_of_columns(
     if of_svmlight is not None:
         unnamed, first = "feature {}", int(of_svmlight)
     return [unnamed.format(j + first) for j in wanted]
+
+
+def told_parameters(model: Any, deep: bool = False) -> dict[str, Any]:
+    """Return the parameters that say what a model is; costs, columns and threads are told apart, or of no matter."""
+    others = ("cost", "class_weight", "categorical_features", "n_jobs", "random_state", "verbose", "warm_start")
+    return {name: value for name, value in model.get_params(deep).items() if name not in others}

@@ -130,11 +130,13 @@ def add_model(graph: Graph, parts: ModelParts, X: str, input_type: str, tree_typ
     expected = None
     if parts.model.link is not None:
         found["probabilities"] = add_probabilities(graph, parts.model.link, parts.model.temperature, scores)
-    if parts.by_costs:
+    if parts.cost is not None or parts.regression is not None:
         expected = found["expected_cost"] = add_expected(graph, parts, numbers, found["probabilities"])
         if parts.regression is not None:
             found["expected_cost"] = graph.add("Mul", expected, parts.regression.unit)
-    return {"decision": add_decision(graph, label_tensor(parts.decisions), scores, expected), **found}
+    by, operator = (scores, "ArgMax") if expected is None else (expected, "ArgMin")  # of equals the first
+    place = graph.add(operator, by, axis=1, keepdims=0)
+    return {"decision": graph.add("Gather", label_tensor(parts.decisions), place, axis=0), **found}
 
 
 def label_tensor(labels: Labels) -> np.ndarray:
@@ -238,15 +240,6 @@ def add_expected(graph: Graph, parts: ModelParts, numbers: str, probabilities: s
     return _sum(graph, graph.add("Mul", costs, each), 1, keepdims=0)
 
 
-def add_decision(graph: Graph, labels: np.ndarray, scores: str, expected: str | None) -> str:
-    """Add the label of the least expected cost, or of the largest score; of equals the first."""
-    if expected is None:
-        place = graph.add("ArgMax", scores, axis=1, keepdims=0)
-    else:
-        place = graph.add("ArgMin", expected, axis=1, keepdims=0)
-    return graph.add("Gather", labels, place, axis=0)
-
-
 def _without_missing(graph: Graph, numbers: str) -> str:
     """Add numbers with 0 in place of missing ones."""
     return graph.add("Where", graph.add("IsNaN", numbers), 0.0, numbers)
@@ -295,9 +288,7 @@ class Graph:
         """Add a node of one output and return the name of that; inputs are names, or numbers that become constants."""
         names = [each if isinstance(each, str) else self._constant(each) for each in inputs]
         output = output or self._name(operator.lower())
-        node = self._onnx.helper.make_node(operator, names, [output], name=f"{output}_node", domain=domain)
-        for name, value in attributes.items():
-            node.attribute.append(self._attribute(name, value))
+        node = self._onnx.helper.make_node(operator, names, [output], f"{output}_node", domain=domain, **attributes)
         self.nodes.append(node)
         return output
 
@@ -312,39 +303,22 @@ class Graph:
         A node of the operator compares ``x <= threshold``, and a missing value counts as true. `base` has a node of its
         own: runtimes leave it out for a target to which no leaf of a row adds, where it is an attribute.
         """
-        attributes = ensemble_attributes(trees)
+        attributes: dict[str, Any] = {name: values.tolist() for name, values in ensemble_attributes(trees).items()}
         thresholds = np.where(trees.is_leaf, 0.0, trees.threshold)
         thresholds = thresholds if dtype == "float64" else float32_below(thresholds)
-        values = {"nodes_values": thresholds, "target_weights": attributes.pop("target_weights")}
-        for name, numbers in values.items():
+        for name, numbers in {"nodes_values": thresholds, "target_weights": attributes.pop("target_weights")}.items():
             if dtype == "float64":
                 tensor = self._onnx.numpy_helper.from_array(np.asarray(numbers, dtype=np.float64), name)
                 attributes[f"{name}_as_tensor"] = tensor
             else:
-                attributes[name] = np.asarray(numbers, dtype=np.float32)
+                attributes[name] = np.asarray(numbers, dtype=np.float32).tolist()
         sums = self.add(
             "TreeEnsembleRegressor", X, domain=ML_DOMAIN, n_targets=len(base), post_transform="NONE", **attributes
         )
         return self.add("Add", self.cast(sums, "float64"), base)
 
-    def _attribute(self, name: str, value: Any) -> Any:
-        """Return an attribute; those of millions of numbers are not looked at one by one."""
-        if not isinstance(value, np.ndarray):
-            return self._onnx.helper.make_attribute(name, value)
-        made, kinds = self._onnx.AttributeProto(name=name), self._onnx.AttributeProto
-        if value.dtype.kind == "f":
-            made.type = kinds.FLOATS
-            made.floats.extend(value.tolist())
-        elif value.dtype.kind == "S":
-            made.type = kinds.STRINGS
-            made.strings.extend(value.tolist())
-        else:
-            made.type = kinds.INTS
-            made.ints.extend(value.tolist())
-        return made
 
-
-def ensemble_attributes(trees: LeafTrees) -> dict[str, Any]:
+def ensemble_attributes(trees: LeafTrees) -> dict[str, np.ndarray]:
     """Return what says where nodes are and what leaves add; entries of 0 are left out, but for one of each leaf."""
     sizes = np.diff(trees.offsets)
     tree = np.repeat(np.arange(len(trees)), sizes)

@@ -58,11 +58,6 @@ class ModelParts:
     regression: CostRegression | None
 
     @property
-    def by_costs(self) -> bool:
-        """True if expected costs decide, and not the largest score."""
-        return self.cost is not None or self.regression is not None
-
-    @property
     def origin(self) -> FloatArray:
         """Intercept, rounded as the model rounds it so that all sums are exact."""
         return self.model._origin

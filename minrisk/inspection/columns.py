@@ -7,7 +7,7 @@ is a multiple of one half.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -237,6 +237,14 @@ def some_rows(X: Any, rows: Any) -> Any:
     import narwhals.stable.v2 as nw
 
     return nw.from_native(X, eager_only=True)[rows if isinstance(rows, slice) else rows.tolist()].to_native()
+
+
+def in_parts(X: Any, height: int) -> Iterator[tuple[slice, Any]]:
+    """Yield so many rows at a time, of what `rows_here` gives, and which these are."""
+    n = X.shape[0]
+    for low in range(0, n, height):
+        part = slice(low, min(low + height, n))
+        yield part, X if n <= height else some_rows(X, part)
 
 
 def _of_cells(model: Any, cells: Sequence[Any]) -> FloatArray:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minrisk._typing import FloatArray, IntArray
 from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
 from minrisk.estimator.fitted import check_fitted, kind_text
 from minrisk.estimator.parameters import Number, check_parameters
@@ -114,35 +115,31 @@ def explain(estimator: LocalizedSimilaritiesClassifier, X: Any, n_reasons: int |
     estimator = check_fitted(estimator, "explain")
     X = estimator._check_X(rows_here(estimator, X))
     scores, packed = estimator.model_.scores(X), estimator.model_.packed
-    if not isinstance(packed, PackedSimilarities):  # no round counts: a constant decides
-        return [_explained(estimator, None, row, row[:0], n_reasons) for row in scores]
-    responses = packed.responses(X)
-    return [_explained(estimator, packed, *row, n_reasons) for row in zip(scores, responses, strict=True)]
+    if isinstance(packed, PackedSimilarities):
+        row_of = np.append(packed.anchor_row, -1)  # no point stays -1
+        pairs, responses = row_of[np.maximum(np.column_stack([packed.near, packed.far]), -1)], packed.responses(X)
+    else:  # no round counts: a constant decides
+        pairs, responses = np.empty((0, 2), dtype=np.int64), np.empty((len(scores), 0))
+    return [_explained(estimator, pairs, *row, n_reasons) for row in zip(scores, responses, strict=True)]
 
 
 def _explained(
     estimator: LocalizedSimilaritiesClassifier,
-    packed: PackedSimilarities | None,
-    scores: np.ndarray,
-    responses: np.ndarray,
+    pairs: IntArray,
+    scores: FloatArray,
+    responses: FloatArray,
     n_reasons: int | None,
 ) -> Explanation:
-    """Explain one row by its scores (D,) and the learners' answers (T,)."""
-    first, second = np.argsort(-scores, kind="stable")[:2]
-    lead = estimator.decisions_[first], estimator.decisions_[second], float(scores[first] - scores[second])
-    if packed is None:
-        return Explanation(*lead, constant=lead[-1], reasons=[])
-    model = estimator.model_
+    """Explain one row by its scores (D,) and the learners' answers (T,), which compare with rows (T, 2)."""
+    model, (first, second) = estimator.model_, np.argsort(-scores, kind="stable")[:2]
     vectors = np.asarray(model.vectors)
     weights = responses * (vectors[:, first] - vectors[:, second])
-    constant = float(model.intercept[first] - model.intercept[second]) + float(weights[packed.near < 0].sum())
+    constant = float(model.intercept[first] - model.intercept[second]) + float(weights[pairs[:, 0] < 0].sum())
     total: dict[tuple[int, int], float] = {}
-    for near, far, weight in zip(packed.near.tolist(), packed.far.tolist(), weights.tolist(), strict=True):
+    for (near, far), weight in zip(pairs.tolist(), weights.tolist(), strict=True):
         if near >= 0:
             total[near, far] = total.get((near, far), 0.0) + weight
-    row = packed.anchor_row
-    reasons = [
-        Reason(int(row[near]), None if far < 0 else int(row[far]), weight)
-        for (near, far), weight in sorted(total.items(), key=lambda item: -abs(item[1]))[:n_reasons]
-    ]
-    return Explanation(*lead, constant, reasons)
+    largest = sorted(total.items(), key=lambda item: -abs(item[1]))[:n_reasons]
+    reasons = [Reason(near, None if far < 0 else far, weight) for (near, far), weight in largest]
+    lead = float(scores[first] - scores[second])
+    return Explanation(estimator.decisions_[first], estimator.decisions_[second], lead, constant, reasons)

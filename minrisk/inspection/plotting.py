@@ -138,9 +138,11 @@ def cell_size(ax: Any, shape: tuple[int, ...]) -> tuple[float, float]:
     return box.width * scale / shape[1], box.height * scale / shape[0]
 
 
-def name_ticks(ax: Any, rows: Sequence[str], columns: Sequence[str], rotation: float | None) -> None:
+def name_ticks(
+    ax: Any, rows: Sequence[str], columns: Sequence[str], rotation: float | None, size_of_cell: tuple[float, float]
+) -> None:
     """Name rows and columns in a size that fits, the columns turned where they would touch; of too many, some."""
-    width, height = cell_size(ax, (len(rows), len(columns)))
+    width, height = size_of_cell
     along, down = (max(1, math.ceil(SMALLEST_FONT / side)) for side in (width, height))
     size = float(np.clip(0.8 * min(width, height), SMALLEST_FONT, 10))
     if rotation is None:
@@ -153,15 +155,21 @@ def name_ticks(ax: Any, rows: Sequence[str], columns: Sequence[str], rotation: f
     ax.set_yticks(range(0, len(rows), down), rows[::down], fontsize=size)
 
 
-def square_cells(ax: Any, shape: tuple[int, ...]) -> None:
-    """Give the figure of a single panel the size at which its cells are squares, large where they are few."""
-    side = 72 * min(1.2, 9 / max(shape), 0.7 + 1 / max(shape))
+def square_side(shape: tuple[int, ...]) -> float:
+    """Return the side in points of square cells that fill a figure of their own, large where they are few."""
+    return 72 * min(1.2, 9 / max(shape), 0.7 + 1 / max(shape))
+
+
+def resize_cells(ax: Any, shape: tuple[int, ...], side: float) -> None:
+    """Give the figure of a single panel the size at which its cells are squares with this side."""
     width, height = cell_size(ax, shape)
     more = shape[1] * (side - width) / 72, shape[0] * (side - height) / 72
     ax.figure.set_size_inches(np.maximum(ax.figure.get_size_inches() + more, 2))
 
 
-def write_cells(ax: Any, image: Any, levels: Sequence[Lines], muted: np.ndarray) -> Lines:
+def write_cells(
+    ax: Any, image: Any, levels: Sequence[Lines], muted: np.ndarray, size_of_cell: tuple[float, float]
+) -> Lines:
     """Write one or two lines into the cells of an image, as large as fits.
 
     Parameters
@@ -172,13 +180,15 @@ def write_cells(ax: Any, image: Any, levels: Sequence[Lines], muted: np.ndarray)
         First and second lines, empty where nothing is to be written; the first pair that fits is taken, or none.
     muted : ndarray of bool of shape (K, D)
         Cells that are written in grey.
+    size_of_cell : pair of float
+        Width and height in points.
 
     Returns
     -------
     pair of ndarrays of Text or None of shape (K, D)
         What was written.
     """
-    width, height = cell_size(ax, muted.shape)
+    width, height = size_of_cell
     ink = inks(image.cmap(image.norm(np.asarray(image.get_array()))), muted)
     written = np.full((2, *muted.shape), None, dtype=object)
     for pair in levels:
@@ -206,6 +216,7 @@ def write_cells(ax: Any, image: Any, levels: Sequence[Lines], muted: np.ndarray)
     return written[0], written[1]
 
 
+_MARGINS = np.array([1.3, 0.9])  # inches around the cells where names are short
 _MOST_DIVIDED = 200  # rows or columns, whose lines would hide what they divide
 _DEAR = 0.2  # part of the highest cost from which a cell is dear
 _TABLE = "have one row per true class and one column per decision"  # what tables must
@@ -421,11 +432,8 @@ class CostConfusionDisplay:
                [ 0.,  0.,  2.]])
         """
         samples = as_samples(y_true, y_pred, cost, labels, sample_weight)
-        shape = len(samples.classes), len(samples.decisions)
-        cells = samples.truth * shape[1] + samples.decided
-        counts = np.bincount(cells, weights=samples.weight, minlength=shape[0] * shape[1]).reshape(shape)
         total = cost_confusion_matrix(y_true, y_pred, cost, labels, sample_weight)
-        return cls(total, counts, samples.classes, samples.decisions).plot(ax, **kwargs)
+        return cls(total, samples.in_cells(samples.weight), samples.classes, samples.decisions).plot(ax, **kwargs)
 
     def plot(
         self,
@@ -464,9 +472,10 @@ class CostConfusionDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        own = ax is None
+        own, shape = ax is None, self.cost_confusion.shape
         if own:
-            _, ax = pyplot().subplots(layout="constrained")
+            side = square_side(shape)
+            _, ax = pyplot().subplots(figsize=np.array(shape[::-1]) * side / 72 + _MARGINS, layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
         look = {"cmap": cmap, "interpolation": "nearest", "aspect": "auto", **(im_kw or {})}
         if "norm" not in look:
@@ -476,13 +485,15 @@ class CostConfusionDisplay:
         ax.set(xlabel="Decision", ylabel="True class", title=self._title())
         self._divide()
         rows, columns = ([label_text(label) for label in labels] for labels in (self.true_labels, self.decision_labels))
-        for _ in range(3 if own else 1):  # names, margins and sizes depend on each other
-            if own:
-                square_cells(ax, self.cost_confusion.shape)
-            name_ticks(ax, rows, columns, xticks_rotation)
-        self.text_ = self.count_text_ = np.full(self.cost_confusion.shape, None, dtype=object)
-        if include_values and min(cell_size(ax, self.cost_confusion.shape)) > SMALLEST_FONT:
-            self.text_, self.count_text_ = self._write()
+        size = (side, side) if own else cell_size(ax, shape)
+        name_ticks(ax, rows, columns, xticks_rotation, size)
+        if own:
+            resize_cells(ax, shape, side)
+        else:
+            size = cell_size(ax, shape)  # names have taken some of it
+        self.text_ = self.count_text_ = np.full(shape, None, dtype=object)
+        if include_values and min(size) > SMALLEST_FONT:
+            self.text_, self.count_text_ = self._write(size)
         return self
 
     def _scale(self) -> Any:
@@ -516,7 +527,7 @@ class CostConfusionDisplay:
         if 0 < n_classes < n_columns and known[:n_classes].all():
             self.ax_.axvline(n_classes - 0.5, color=DARK, linewidth=1.2)
 
-    def _write(self) -> tuple[np.ndarray, np.ndarray]:
+    def _write(self, size_of_cell: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
         """Write costs and numbers of rows into the cells that have rows."""
         cost, shape = self.cost_confusion, self.cost_confusion.shape
         costs, rows, dear = (np.full(shape, "", dtype=object) for _ in range(3))
@@ -526,7 +537,8 @@ class CostConfusionDisplay:
             if cost[i, j] >= _DEAR * cost.max():
                 dear[i, j] = plain(cost[i, j], digits=2)
         nothing = np.full(shape, "", dtype=object)
-        return write_cells(self.ax_, self.im_, [(costs, rows), (costs, nothing), (dear, nothing)], muted=cost == 0)
+        levels = [(costs, rows), (costs, nothing), (dear, nothing)]
+        return write_cells(self.ax_, self.im_, levels, cost == 0, size_of_cell)
 
 
 def _rows(count: float) -> str:
@@ -926,28 +938,25 @@ class CriticalDifferenceDisplay:
 
     def _draw_axis(self) -> None:
         """Draw the line of ranks, with whole and half numbers."""
-        k = len(self.names)
+        k, look = len(self.names), dict[str, Any](color=DARK, clip_on=False)
+        ranks, step = np.arange(1, k + 1), max(1, math.ceil(k / 12))
         self.ax_.set_axis_off()
         self.ax_.title.set_visible(True)
-        line: dict[str, Any] = {"color": DARK, "clip_on": False}
-        self.ax_.plot([1, k], [0, 0], linewidth=1.2, **line)
-        step = max(1, math.ceil(k / 12))
-        for rank in range(1, k + 1):
-            self.ax_.plot([rank, rank], [-0.09, 0], linewidth=1.2, **line)
-            if (rank - 1) % step == 0 or rank == k:
-                self.ax_.text(rank, -0.12, str(rank), ha="center", va="bottom", fontsize=9)
-            if rank < k and k <= 12:
-                self.ax_.plot([rank + 0.5, rank + 0.5], [-0.05, 0], linewidth=0.8, **line)
+        self.ax_.hlines(0, 1, k, linewidth=1.2, capstyle="projecting", **look)
+        self.ax_.vlines(ranks, -0.09, 0, linewidth=1.2, **look)
+        if k <= 12:
+            self.ax_.vlines(ranks[:-1] + 0.5, -0.05, 0, linewidth=0.8, **look)
+        for rank in {*ranks[::step].tolist(), k}:
+            self.ax_.text(rank, -0.12, str(rank), ha="center", va="bottom", fontsize=9)
 
     def _draw_difference(self) -> None:
         """Draw a line as long as the critical difference, from rank 1 on; no longer than the axis."""
         end = min(1.0 + self.critical_difference, float(len(self.names)))
         beyond = 1.0 + self.critical_difference > len(self.names)
         depth = -0.4
-        line: dict[str, Any] = {"color": MUTED, "linewidth": 1.2, "clip_on": False}
-        self.ax_.plot([1, end], [depth, depth], **line)
-        for at in [1.0] if beyond else [1.0, end]:
-            self.ax_.plot([at, at], [depth - 0.05, depth + 0.05], **line)
+        look: dict[str, Any] = {"color": MUTED, "linewidth": 1.2, "clip_on": False}
+        self.ax_.hlines(depth, 1, end, **look)
+        self.ax_.vlines([1.0] if beyond else [1.0, end], depth - 0.05, depth + 0.05, **look)
         told = f"critical difference {self.critical_difference:.2f} (level {self.alpha:g})"
         told += ", beyond the axis" if beyond else ""
         self.ax_.text(1.0, depth - 0.05, told, ha="left", va="bottom", fontsize=9, color=MUTED)

@@ -6,7 +6,7 @@ import base64
 import io
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,15 +14,15 @@ import numpy as np
 import minrisk
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils.packages import library
-from minrisk._utils.text import printable, short
+from minrisk._utils.text import first_of, printable, short
 from minrisk.costs import CostMatrix
 from minrisk.costs.labels import label_text, match_labels, no_classes
 from minrisk.costs.reading import costs_of_rows, has_matrices
 from minrisk.costs.units import LARGEST_FLOAT
-from minrisk.estimator.fitted import check_fitted, names_of_columns
+from minrisk.estimator.fitted import check_fitted, names_of_columns, told_parameters
 from minrisk.estimator.parameters import Number, check_parameters
 from minrisk.inspection.changes import Decider
-from minrisk.inspection.columns import codes_of_rows, rows_here, some_rows
+from minrisk.inspection.columns import codes_of_rows, in_parts, rows_here, some_rows
 from minrisk.inspection.plotting import BLUE, MUTED, CostConfusionDisplay, drawn, plain, pyplot
 from minrisk.inspection.shap_scores import EXPLAINED, why_no_values
 from minrisk.inspection.shap_values import ShapExplainer, why_no_costs
@@ -33,8 +33,7 @@ BINS = 10  # of probabilities
 _JUDGED_TOGETHER = 1 << 12  # rows that a model answers at a time
 _LEAST_SHOWN = 1e-15  # of which a log-loss is taken
 _NO_ERROR = 1e-12  # of a mean: standard errors below are rounding
-_NOT_TOLD = ("cost", "class_weight", "categorical_features", "n_jobs", "random_state", "verbose", "warm_start")
-_MOST_LABELS = 12  # that are listed, or have a line in the table of costs
+_MOST_LABELS = 12  # that have a line in the table of costs
 _MOST_CELLS = 15  # confusions in words
 _MOST_IMPORTANT = 30
 _EXPLAINED_ROWS = 100  # that SHAP values are taken of: a second or two for a large model
@@ -178,15 +177,15 @@ def rendered(name: str, **values: Any) -> str:
 def _about_model(rows: JudgedRows) -> dict[str, Any]:
     model = rows.model
     decisions = [decision for decision in model.decisions_.tolist() if decision not in rows.classes]
-    parameters = {name: value for name, value in model.get_params(deep=False).items() if name not in _NOT_TOLD}
+    parameters = told_parameters(model)
     split = int(np.count_nonzero(model.model_.packed.depth))
     target, surrogate = getattr(model, "target_name_", None), getattr(model, "surrogate_", None)
     facts = {
         "algorithm": type(model).__name__ + (f", surrogate {surrogate}" if surrogate else ""),
         "parameters": ", ".join(f"{name} {short(str(v), 60)}" for name, v in parameters.items() if v is not None),
         "target": target,
-        "classes": f"{len(rows.classes)}: {_listed(rows.classes)}",
-        "more decisions": _listed(decisions),
+        "classes": f"{len(rows.classes)}: {first_of(map(label_text, rows.classes))}",
+        "more decisions": first_of(map(label_text, decisions)),
         "columns": f"{model.n_features_in_}, of which {np.count_nonzero(model.feature_importances_)} are used",
         "rounds": f"{model.n_iter_}, {split} learners that split something",
         "judged on": f"{len(rows)} rows",
@@ -205,11 +204,6 @@ def _member(line: dict[str, Any]) -> list[Any]:
     risk = "–" if line["risk"] is None else plain(line["risk"])
     share, temperature = f"{100 * line['share']:.1f} %", plain(line["temperature"])
     return [line["surrogate"], line["variant"], share, line["n_rounds"], temperature, risk]
-
-
-def _listed(labels: Sequence[Any]) -> str:
-    shown = ", ".join(map(label_text, labels[:_MOST_LABELS]))
-    return shown if len(labels) <= _MOST_LABELS else f"{shown}, … ({len(labels)} in all)"
 
 
 def _about_risk(rows: JudgedRows) -> dict[str, Any]:
@@ -231,7 +225,7 @@ def _about_risk(rows: JudgedRows) -> dict[str, Any]:
             for name, (own, other) in pairs.items()
         ],
         "constant": rows.decisions[rows.constant],
-        "referrals": _listed([rows.samples.decisions[j] for j in rows.referrals]),
+        "referrals": first_of(rows.decisions[j] for j in rows.referrals),
     }
 
 
@@ -244,7 +238,7 @@ def _with_error(value: MeanValue) -> str:
 
 def _about_costs(rows: JudgedRows) -> dict[str, Any]:
     """Tell the confusions that cost most, in a picture and in words, and the costs if they are one small table."""
-    totals, counts = rows.cells()
+    totals, counts = (rows.samples.in_cells(weight) for weight in (rows.weight * rows.costs, rows.weight))
     whole = float(totals.sum())
     if whole <= 0:
         return {"confusions": None}
@@ -435,7 +429,7 @@ class JudgedRows:
         self.model, self.classes, self.X, self._cost = model, model.classes_.tolist(), X, cost
         if X.shape[0] == 0:
             raise ValueError("X must hold one row at least to be judged, got none.")
-        self.decided = np.concatenate([model.predict(rows) for _, rows in _in_parts(X)])
+        self.decided = np.concatenate([model.predict(rows) for _, rows in in_parts(X, _JUDGED_TOGETHER)])
         n = len(self.decided)
         given = model._judged_by() if cost is None else cost
         judged_by = costs_of_rows(given, n, model.classes_, (), model._names(), model.decisions_, X=X, y=y)
@@ -475,7 +469,7 @@ class JudgedRows:
             costs, self.expected = samples.values[places], np.empty(len(self))
             # 0/1 costs name only classes that occur: whatever else is true, all decisions are mistakes
             costs[places < 0] = 1.0
-        for part, rows in _in_parts(self.X):
+        for part, rows in in_parts(self.X, _JUDGED_TOGETHER):
             p, at = self.model.predict_proba(rows), known[samples.truth[part]]
             self.p_of_truth[part] = np.where(at >= 0, p[np.arange(len(p)), at], 0.0)
             parts.append(_binned(p, at))
@@ -489,7 +483,7 @@ class JudgedRows:
         if -1 in places:
             return
         at, self.expected = np.array(places)[self.samples.decided], np.empty(len(self))
-        for part, rows in _in_parts(self.X):
+        for part, rows in in_parts(self.X, _JUDGED_TOGETHER):
             answers = decider.answers(codes_of_rows(self.model, rows)).expected
             assert answers is not None
             self.expected[part] = answers[np.arange(len(answers)), at[part]]
@@ -514,15 +508,6 @@ class JudgedRows:
         """Return -log of the share of the true class among these rows, (n,)."""
         shares = self.class_weights / self.class_weights.sum()
         return np.asarray(-np.log(np.maximum(shares, _LEAST_SHOWN))[self.samples.truth])
-
-    def cells(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return total cost and weight of the rows of each true class and decision, (K, D) each."""
-        shape = len(self.labels), len(self.decisions)
-        at = self.samples.truth * shape[1] + self.samples.decided
-        totals, counts = (
-            np.bincount(at, each, shape[0] * shape[1]) for each in (self.weight * self.costs, self.weight)
-        )
-        return np.asarray(totals.reshape(shape)), np.asarray(counts.reshape(shape))
 
     @property
     def compared(self) -> FloatArray:
@@ -571,11 +556,3 @@ def _of_few_decisions(samples: Samples, model: Any) -> Samples:
         decisions=tuple(samples.decisions[j] for j in kept),
         decided=places[samples.decided],
     )
-
-
-def _in_parts(X: Any) -> Iterator[tuple[slice, Any]]:
-    """Yield some rows after others."""
-    n = X.shape[0]
-    for low in range(0, n, _JUDGED_TOGETHER):
-        part = slice(low, min(low + _JUDGED_TOGETHER, n))
-        yield part, X if n <= _JUDGED_TOGETHER else some_rows(X, part)

@@ -788,32 +788,25 @@ def coalition_values(shapley: ScoreShapley, X: Any, target: Target) -> tuple[Flo
             f"by='coalitions' goes through all coalitions of at most {MOST_PLAYERS} features that the model uses, and "
             f"this one uses {F}: leave by out, or fit with fewer columns (and pool=False, for no linear features)."
         )
-    parts = []
+    numbers = np.arange(1 << F)  # of coalitions
+    members = ((numbers[:, None] >> np.arange(F)) & 1).astype(np.bool_)
+    weight = np.array([math.factorial(s) * math.factorial(F - s - 1) / math.factorial(F) for s in range(F)])
+    values, base = [], []
     for low in range(0, X.shape[0], GAMES_TOGETHER):
         part = slice(low, low + GAMES_TOGETHER)
-        parts.append(_values_of_rows(shapley, points(X[part]), target.of_rows(part), who, n_wide))
-    values, base = zip(*parts, strict=True)
+        rows, some = points(X[part]), target.of_rows(part)
+        codes, game = shapley.codes(rows), np.empty((1 << F, len(rows)))
+        for number in numbers:
+            known = np.zeros(n_wide, dtype=np.bool_)
+            known[who] = members[number]
+            scores = shapley.model.intercept + shapley.trees.expected_scores(codes, known[shapley.used])
+            if shapley.smooth is not None:
+                scores = scores + shapley.smooth.expected_scores(rows, known[:n_columns])
+            game[number] = some(scores)
+        found = np.zeros((len(rows), F))
+        for i in range(F):
+            without = numbers[~members[:, i]]
+            found[:, i] = weight[members[without].sum(axis=1)] @ (game[without | (1 << i)] - game[without])
+        values.append(shapley.pulled_back(found[:, :, None], who, rows)[:, :, 0])
+        base.append(game[0].copy())  # not all games
     return np.concatenate(values), np.concatenate(base)
-
-
-def _values_of_rows(
-    shapley: ScoreShapley, rows: FloatArray, target: Target, who: IntArray, n_wide: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return values of few rows, by all coalitions of the features `who`."""
-    F = len(who)
-    codes, game = shapley.codes(rows), np.empty((1 << F, len(rows)))
-    for number in range(1 << F):
-        known = np.zeros(n_wide, dtype=np.bool_)
-        known[who] = (number >> np.arange(F)) & 1
-        scores = shapley.model.intercept + shapley.trees.expected_scores(codes, known[shapley.used])
-        if shapley.smooth is not None:
-            scores = scores + shapley.smooth.expected_scores(rows, known[: rows.shape[1]])
-        game[number] = target(scores)
-    numbers = np.arange(1 << F)
-    size = ((numbers[:, None] >> np.arange(F)) & 1).sum(axis=1)
-    weight = np.array([math.factorial(s) * math.factorial(F - s - 1) / math.factorial(F) for s in range(F)])
-    values = np.zeros((len(rows), F))
-    for i in range(F):
-        without = numbers[(numbers >> i) & 1 == 0]
-        values[:, i] = weight[size[without]] @ (game[without | (1 << i)] - game[without])
-    return shapley.pulled_back(values[:, :, None], who, rows)[:, :, 0], game[0].copy()  # not all games

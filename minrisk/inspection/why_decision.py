@@ -11,7 +11,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray
 from minrisk._utils.packages import pandas
-from minrisk._utils.text import printable, short
+from minrisk._utils.text import aligned, printable, short
 from minrisk.costs.labels import label_text
 from minrisk.data.labels import check_labels
 from minrisk.data.sparse import block_height
@@ -251,8 +251,8 @@ class WhyDecision:
     def __repr__(self) -> str:
         lines = [f"Decision: {self.headline}"]
         for title, header, rows, left in self._tables():
-            shortened = [[short(cell, 40) for cell in row] for row in rows]
-            lines += ["", title, *("  " + line for line in _lines_of_text(header, shortened, left))]
+            shortened = [[printable(short(cell, 40)) for cell in row] for row in (header, *rows)]
+            lines += ["", title, *("  " + line for line in aligned(shortened, range(left, len(header))))]
         if self._remarks:
             lines += ["", *(f"Note: {remark}." for remark in self._remarks)]
         return "\n".join(lines)
@@ -478,19 +478,6 @@ def _leaves(model: Any, x: FloatArray) -> Iterator[tuple[dict[int, tuple[float, 
         weight = abs(response) * math.hypot(*vectors[vector[node]])
         if weight > 0:
             yield bounds, weight
-
-
-def _lines_of_text(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> list[str]:
-    """Return a table as lines of plain text, texts to the left and numbers to the right."""
-    cells = [[printable(cell) for cell in row] for row in (header, *rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if j < left else cell.rjust(width)
-            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
 
 
 def _number(value: float | None) -> str:

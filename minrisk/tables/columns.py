@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,30 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from minrisk._typing import Labels
-
-__all__ = [
-    "MANY",
-    "NAMELESS",
-    "as_dates",
-    "as_frame",
-    "as_known",
-    "as_numbers",
-    "as_texts",
-    "columns_of_words",
-    "concatenated",
-    "distinct",
-    "is_nested",
-    "is_other_kind",
-    "matched",
-    "nearly_numbers",
-    "no_dates",
-    "row_numbers",
-    "take_features",
-    "take_groups",
-    "take_labels",
-    "take_weights",
-    "written",
-]
 
 NAMELESS = ("", "Unnamed: 0", "__index_level_0__")  # what the column of row names is called by those who write one
 INTEGER = re.compile(r"-?[1-9]\d{0,308}|0")  # as it is written, and no other way; no float is longer
@@ -115,10 +91,9 @@ def matched(wanted: Iterable[Any], known: Sequence[Any]) -> list[int]:
     texts = [written(value) for value in known]
     same = {text: i for i, text in reversed(list(enumerate(texts)))}
     bare = _unique((text.strip(), i) for i, text in enumerate(texts))
-    whole = {int(text): i for text, i in same.items() if INTEGER.fullmatch(text)}
     points = _unique((with_point(text), i) for text, i in same.items())
     floated = _unique((_float(text), i) for text, i in points.items() if FLOATED.fullmatch(text))
-    as_float = _unique((_float(number), i) for number, i in whole.items())
+    as_float = _unique((_float(text), i) for text, i in same.items() if INTEGER.fullmatch(text))
     truths = written_truths(known)
 
     def position(cell: Any) -> int:
@@ -128,8 +103,7 @@ def matched(wanted: Iterable[Any], known: Sequence[Any]) -> list[int]:
             text = with_point(text)
             found = points.get(text)
         if found is None and INTEGER.fullmatch(text):
-            number = int(text)
-            found = whole.get(number, floated.get(_float(number)))
+            found = floated.get(_float(text))
         elif found is None and FLOATED.fullmatch(text):
             found = floated.get(_float(text), as_float.get(_float(text)))
         return match_truth(cell, known, truths) if found is None else found
@@ -154,13 +128,10 @@ def _unique(pairs: Iterable[tuple[Any, int]]) -> dict[Any, int]:
     return {key: i for key, i in found.items() if key not in twice}
 
 
-def _float(number: int | str) -> float:
+def _float(number: str) -> float:
     """Return a number as a float; one that is too large for that is NaN, which equals no other."""
-    try:
-        found = float(number)
-    except OverflowError:
-        found = math.inf
-    return found if math.isfinite(found) else float("nan")
+    found = float(number)
+    return found if math.isfinite(found) else float("nan")  # a new one each time: the same would equal itself in a dict
 
 
 def as_frame(columns: Mapping[Any, Any]) -> pd.DataFrame:
@@ -178,18 +149,23 @@ def distinct(column: pd.Series[Any]) -> tuple[np.ndarray, pd.Series[Any]]:
     >>> import pandas as pd
     >>> codes, values = distinct(pd.Series(["red", None, "blue", "red"], dtype="category"))
     >>> codes.tolist(), values.tolist()
-    ([1, -1, 0, 1], ['blue', 'red'])
+    ([0, -1, 1, 0], ['red', 'blue'])
     """
     import pandas as pd
 
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        codes, values = np.asarray(column.cat.codes), column.cat.categories
-        there = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
-        if not there.all():
-            codes, values = np.append(np.cumsum(there) - 1, -1)[codes], values[there]
-        return codes, pd.Series(values, dtype=object)
-    codes, values = pd.factorize(column.astype(object))
+    is_coded = isinstance(column.dtype, pd.CategoricalDtype)
+    codes, values = pd.factorize(column if is_coded else column.astype(object))
     return codes, pd.Series(values, dtype=object)
+
+
+def of_values(column: pd.Series[Any], take: Callable[[pd.Series[Any]], Any], missing: Any) -> np.ndarray:
+    """Return what `take` makes of the distinct values, for each cell, (n,); `missing` where there is none."""
+    codes, values = distinct(column)
+    return np.asarray(np.append(np.array(take(values), dtype=type(missing)), missing)[codes])
+
+
+def _are_blank(values: pd.Series[Any]) -> list[bool]:
+    return [str(value).strip() == "" for value in values]
 
 
 def columns_of_words(frame: pd.DataFrame) -> list[str]:
@@ -356,11 +332,8 @@ def take_groups(column: pd.Series[Any], path: str | Path) -> np.ndarray:
     where = f"column {str(column.name)!r} of {shown(path)} must hold the group of each row"
     if is_nested(column):
         raise TableError(f"{where}, but holds {NESTED}: name another by --groups.")
-    codes, values = distinct(column)
-    codes = np.asarray(codes, dtype=np.int64)
-    blank = np.append(np.array([str(value).strip() == "" for value in values], dtype=bool), True)
-    _refuse_missing(blank[codes], where)
-    return codes
+    _refuse_missing(of_values(column, _are_blank, True), where)
+    return np.asarray(distinct(column)[0], dtype=np.int64)
 
 
 def as_numbers(column: pd.Series[Any]) -> tuple[pd.Series[Any], int, str]:
@@ -377,10 +350,8 @@ def as_numbers(column: pd.Series[Any]) -> tuple[pd.Series[Any], int, str]:
     texts = texts_in(column)
     if not texts.any():
         return column, 0, ""
-    codes, values = distinct(column)
-    numbers = np.append(np.asarray(pd.to_numeric(values, errors="coerce"), dtype=np.float64), np.nan)
-    first = str(column.iloc[int(np.flatnonzero(texts)[0])])
-    return pd.Series(numbers[codes], name=column.name), int(texts.sum()), first
+    numbers = of_values(column, lambda values: pd.to_numeric(values, errors="coerce"), np.nan)
+    return pd.Series(numbers, name=column.name), int(texts.sum()), str(column.iloc[int(texts.argmax())])
 
 
 def as_dates(column: pd.Series[Any]) -> pd.Series[Any] | None:
@@ -455,8 +426,7 @@ def take_labels(column: pd.Series[Any], path: str | Path, as_written: bool = Fal
         raise TableError(f"{where} must hold class labels, but holds {NESTED}: name another target.")
     gone = np.array(column.isna())
     if column.dtype.kind not in "biufmM":
-        codes, values = distinct(column)
-        gone |= np.append(np.array([str(value).strip() == "" for value in values], dtype=bool), False)[codes]
+        gone |= of_values(column, _are_blank, False)
     _refuse_missing(gone, f"{where} must hold a label in every row")
     if as_written:
         return _written_labels(column, where)
@@ -526,8 +496,7 @@ def as_floats(column: pd.Series[Any]) -> np.ndarray:
     import pandas as pd
 
     if isinstance(column.dtype, pd.CategoricalDtype):
-        codes, values = distinct(column)
-        return np.asarray(np.append(as_floats(values), np.nan)[codes])
+        return of_values(column, as_floats, np.nan)
     return np.asarray(pd.to_numeric(column.astype(object)).to_numpy(dtype=np.float64, na_value=np.nan))
 
 
@@ -538,19 +507,10 @@ def texts_in(column: pd.Series[Any]) -> np.ndarray:
     if column.dtype.kind in "biufcmM" or is_nested(column):
         return np.zeros(len(column), dtype=bool)
     if isinstance(column.dtype, pd.CategoricalDtype):
-        codes, values = distinct(column)
-        return np.asarray(np.append(texts_in(values), False)[codes])
+        return of_values(column, texts_in, False)
     cells = column.astype(object)
     numbers = pd.to_numeric(cells, errors="coerce")
     return np.asarray(numbers.isna() & column.notna())
-
-
-def as_texts(cells: pd.Series[Any]) -> pd.Series[Any]:
-    """Return texts as numbers of the distinct ones, in the order of appearance."""
-    import pandas as pd
-
-    codes, values = pd.factorize(cells)
-    return pd.Series(pd.Categorical.from_codes(codes, categories=pd.Index(values)))
 
 
 def concatenated(parts: Sequence[pd.Series[Any]]) -> pd.Series[Any]:

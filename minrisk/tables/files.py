@@ -40,9 +40,6 @@ from minrisk.tables.text import (
 if TYPE_CHECKING:
     import pandas as pd
 
-
-__all__ = ["ParquetPieces", "SeveralTables", "Table", "kind_of", "missing_columns", "open_table", "open_tables"]
-
 CSV, PARQUET = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"), (".parquet", ".pq")
 WRITTEN = (".csv", ".csv.gz", *PARQUET)
 NESTED_KINDS = ("list", "large_list", "fixed_size_list", "struct", "map")  # what Arrow's names of such types begin with

@@ -13,8 +13,6 @@ from typing import IO, Any
 
 from minrisk.io.atomic import STREAM, is_through
 
-__all__ = ["TableError", "check_parquet", "check_room", "is_stream", "opener", "read_all", "read_bytes", "shown"]
-
 TEXT_TIMES = 3  # bytes that a table takes while it is read for each byte of its text, at most
 CELL = 8  # bytes of a cell of a table in memory: a float64
 READ_BYTES = 1 << 24  # bytes that are read between two looks at the free memory; shorter files are read without one

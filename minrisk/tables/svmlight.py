@@ -21,8 +21,6 @@ from minrisk.tables.source import TableError, read_all, read_bytes, shown
 if TYPE_CHECKING:
     from minrisk._typing import Labels
 
-__all__ = ["SvmlightRows", "is_svmlight", "read_svmlight"]
-
 ENDINGS = tuple(name + packed for name in (".svm", ".svmlight", ".libsvm") for packed in ("", ".gz", ".bz2"))
 
 

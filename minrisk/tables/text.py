@@ -34,19 +34,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-__all__ = [
-    "Cells",
-    "Dialect",
-    "Text",
-    "TextError",
-    "as_words",
-    "read_cells",
-    "read_text",
-    "typed",
-    "with_missing",
-    "with_points",
-]
-
 USUAL = ("utf-8", "utf-8-sig")  # encodings that nobody is told of
 SAMPLE_LETTERS, SAMPLE_ROWS = 1 << 18, 200  # looked at to find out how a table is written
 LONGEST_LINE = READ_BYTES  # letters: what has no line ends is no table, and is not read to its end

@@ -18,8 +18,6 @@ from minrisk.tables.files import kind_of
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["as_csv", "csv_parts", "safe_texts", "write_table"]
-
 WRITTEN_ROWS = 1 << 16  # of a table that are made text of together
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last ones of full width
@@ -57,18 +55,10 @@ def safe_texts(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(dict(enumerate(columns))).set_axis([safe(name) for name in frame.columns], axis=1)
 
 
-def as_csv(frame: pd.DataFrame, quoted: bool = False) -> dict[str, Any]:
-    """Return how a frame is to be written by `DataFrame.to_csv`: all texts in quotation marks, or where they need
-    them.
-    """
-    texts = (name for name, column in frame.items() if column.dtype.kind not in "biufmM")
-    cells = (cell for name in texts for cell in (name, *frame[name].astype(object)))
-    quoted = quoted or any(isinstance(cell, str) and "\r" in cell for cell in cells)  # which pandas forgets
-    return {"index": False, "lineterminator": "\n", "quoting": csv.QUOTE_NONNUMERIC if quoted else csv.QUOTE_MINIMAL}
-
-
 def csv_parts(frame: pd.DataFrame, quoted: bool = False) -> Iterator[str]:
     r"""Yield a frame as CSV, some rows after others, below the names of its columns.
+
+    All texts are in quotation marks, or those that need them.
 
     Examples
     --------
@@ -76,9 +66,14 @@ def csv_parts(frame: pd.DataFrame, quoted: bool = False) -> Iterator[str]:
     >>> "".join(csv_parts(pd.DataFrame({"n": [1, 2], "word": ["a,b", None]})))
     'n,word\n1,"a,b"\n2,\n'
     """
-    how = as_csv(frame, quoted)
+    texts = (name for name, column in frame.items() if column.dtype.kind not in "biufmM")
+    cells = (cell for name in texts for cell in (name, *frame[name].astype(object)))
+    quoted = quoted or any(isinstance(cell, str) and "\r" in cell for cell in cells)  # which pandas forgets
+    quoting = csv.QUOTE_NONNUMERIC if quoted else csv.QUOTE_MINIMAL
     for start in range(0, max(len(frame), 1), WRITTEN_ROWS):
-        yield frame.iloc[start : start + WRITTEN_ROWS].to_csv(header=start == 0, **how)
+        yield frame.iloc[start : start + WRITTEN_ROWS].to_csv(
+            header=start == 0, index=False, lineterminator="\n", quoting=quoting
+        )
 
 
 def write_table(frame: pd.DataFrame, path: str | Path, quoted: bool = False) -> None:

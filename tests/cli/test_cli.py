@@ -16,7 +16,7 @@ import pytest
 
 import minrisk
 from minrisk import cli
-from minrisk.cli import printing
+from minrisk.cli import printing, show
 from minrisk.cli.fit import fit
 from minrisk.cli.methods import ESTIMATORS, MethodOption
 from minrisk.costs import CostMatrix
@@ -536,7 +536,7 @@ def test_candidates_in_a_table(monkeypatch, capsys, columns):
         selected("exponential", "plain", 1.0, None),
     ]
     facts = {"selection": rows, "surrogate": "softmax", "rounds": 30, "temperature": 1.5}
-    printing._print_selection(printing.new_console(), facts)
+    show._print_selection(printing.Terminal(), facts)
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines[2] == "surrogate candidate share rounds temperature mean cost"
     assert lines[4:9] == [
@@ -878,7 +878,7 @@ def test_missing_extras_are_one_line(monkeypatch, capsys, name):
 def test_numbers_and_courses_are_readable():
     numbers = (0, 0.25, 1234.56, 12345.6, -1e-7, 1e12)
     assert " ".join(map(printing.number, numbers)) == "0 0.25 1235 12,346 -1e-07 1e+12"
-    assert printing.spark([3.0, 2.0, 1.0]) == "█▅▁" and printing.spark([1.0]) == "▁"
+    assert show.spark([3.0, 2.0, 1.0]) == "█▅▁" and show.spark([1.0]) == "▁"
 
 
 # -- real processes ------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import minrisk
-from minrisk.cli.common import features_for
+from minrisk.cli.common import _features
 from minrisk.cli.training import Roles, training_data
 from minrisk.tables.columns import as_dates, take_features
 from minrisk.tables.source import TableError
@@ -349,7 +349,7 @@ def test_dates_come_back_at_prediction(folder):
     )
     frame = pd.DataFrame({"day": pd.Series(["2024-01-05", "x"], dtype="category")})
     with pytest.raises(TableError, match="'day' of t.csv must hold dates as in the training, but holds 'x'"):
-        features_for(model, frame, "t.csv", written=True)
+        _features(model, frame, "t.csv", (), True)
 
 
 def test_features_that_are_moments_stay_so():

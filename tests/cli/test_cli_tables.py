@@ -872,7 +872,7 @@ def test_evaluate_names_the_costs_it_judges_by(folder, tmp_path):
     ],
 )
 def test_regret_in_words(risk, best, words):
-    from minrisk.cli.printing import _regret_in_words
+    from minrisk.cli.evaluate import _regret_in_words
 
     assert words in _regret_in_words(risk - best, best)
 
@@ -924,7 +924,6 @@ def test_what_nobody_foresaw_is_one_line(folder, monkeypatch):
     def broken(*args):
         raise RuntimeError("no idea")
 
-    monkeypatch.setattr("minrisk.cli.common.text_columns", broken)
-    monkeypatch.setattr("minrisk.cli.predict.text_columns", broken)
+    monkeypatch.setattr("minrisk.cli.predict.read_features", broken)
     (folder / "x.csv").write_text("x,farbe\n1,rot\n")
     assert "this should not have happened (RuntimeError: no idea)" in refused("predict", folder / "m", folder / "x.csv")

@@ -192,7 +192,7 @@ def test_means_and_errors_with_weights(wine, halved):
     np.testing.assert_allclose(
         expected, [(p @ COST.values)[n, list(COST.decisions).index(d)] for n, d in enumerate(decided)]
     )
-    totals, counts = rows.cells()
+    totals, counts = (rows.samples.in_cells(each) for each in (weight * rows.costs, weight))
     np.testing.assert_allclose(
         totals, cost_confusion_matrix(y, decided, COST, labels=rows.samples.classes, sample_weight=weight)
     )

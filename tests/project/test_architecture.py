@@ -33,7 +33,6 @@ ORDER = (  # a package, or a module at the top, imports from those before it onl
     "export",
     "inspection",
     "comparison",
-    "demo",
     "_warmup",
     "cli",
     "__main__",
