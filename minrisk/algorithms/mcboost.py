@@ -204,10 +204,11 @@ class MCBoostClassifier(CostScale, RecipeClassifier, BinParameters, StepParamete
         {},
         {"loss": "gel", "weak_learner": "tree", "descent": "gradient"},
         {"loss": "mc", "decision": "bayes", "weak_learner": "stump"},
-        {"loss": "ls"},
+        {"loss": "ls", "descent": "gradient"},
         {"descent": "codewords", "weak_learner": "tree"},
         {"loss": GAMMA_PHI},
         {"loss": "lt"},
+        {"loss": "lt", "descent": "gradient"},
     )
 
     @property

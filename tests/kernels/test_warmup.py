@@ -107,12 +107,12 @@ for loss in ("exponential", "logistic"):
              for cls in (minrisk.StagewiseMCBoostClassifier, minrisk.MultiBoostClassifier, minrisk.StructBoostClassifier)]
 for cls, how in ways:
     model = cls(cost, **{"n_estimators": 3, "random_state": 0} | {name: how[name] for name in how if name in cls._rules})
-    model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
-    list(model.staged_predict(X[:5]))
     if not model._needs_matrix:
         model.fit(X[:500], y[:500], cost=each[:500])
     if cls is not LocalizedSimilaritiesClassifier:
         model.fit(X, y).predict(X)
+    model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
+    list(model.staged_predict(X[:5]))
     model.set_params(warm_start=True, n_estimators=4).fit(X[:500], y[:500])
 """
 ROWS = """  # whatever rows come as
