@@ -73,7 +73,7 @@ def _few_rows(algorithm: Any) -> None:
     X[:, 2] = rng.random(60) < 0.1  # mostly one value: the sparse kernels
     y = np.digitize(X[:, 0], (-0.5, 0.5))
     stored = csr_matrix(rng.integers(0, 3, (60, 5)) * (rng.random((60, 5)) < 0.3))
-    for how in algorithm._variants:
+    for how in algorithm._ways:
         model = algorithm(**{**how, "n_estimators": 2, "random_state": 0}).fit(stored, y)
         model.predict(stored)
         if not model._needs_matrix:

@@ -89,7 +89,7 @@ class AdaBoostMHClassifier(BaselineClassifier):
     smoothing: float = parameter(default=1e-3, rule=Number(float, 0))
 
     _links: ClassVar[tuple[str, ...]] = ("sigmoid2",)
-    _variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"response": "sign", "max_depth": 2})
+    _ways: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"response": "sign", "max_depth": 2})
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk._kernels.grow import ABSOLUTE

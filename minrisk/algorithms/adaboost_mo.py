@@ -173,7 +173,7 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
     _arrays = AdaBoostMHClassifier._arrays | {"output code"}
     _links: ClassVar[tuple[str, ...]] = ()
     _parameters_kept = ("decoding",)
-    _variants = (
+    _ways = (
         {"max_depth": 2},
         {"code": "random", "response": "sign"},
         {"decoding": "hamming"},

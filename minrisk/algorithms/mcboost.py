@@ -200,7 +200,7 @@ class MCBoostClassifier(CostScale, RecipeClassifier, BinParameters, StepParamete
 
     _arrays = RecipeClassifier._arrays | {"lines"}
     _links = ("softmax", "softmax2")
-    _variants = (
+    _ways = (
         {},
         {"loss": "gel", "weak_learner": "tree", "descent": "gradient"},
         {"loss": "mc", "decision": "bayes", "weak_learner": "stump"},

@@ -368,7 +368,7 @@ class MinRiskClassifier(BoostedClassifier):
         {"trees", "values", "rounded vectors", "linear features", "smooth scores"}
         | {"regression of costs", "validated loss", "early decisions"}
     )
-    _variants: ClassVar[tuple[Mapping[str, Any], ...]] = (
+    _ways: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {"n_estimators": 12},
         *({"n_estimators": 12, "surrogate": name, "pool": False} for name in (*POSTERIOR, *COST_TRAINED)),
     )

@@ -172,7 +172,7 @@ class PIBoostClassifier(RecipeClassifier, BinParameters, StepParameters):
     max_depth: int | None = parameter(default=None, rule=Depth(optional=True))
     estimator: Any = parameter(default=None, rule=ScikitEstimator("classifier"), lasting=True)
 
-    _variants = ({}, {"weak_learner": "stump"})
+    _ways = ({}, {"weak_learner": "stump"})
 
     @property
     def separators_(self) -> list[list[Any]]:

@@ -204,7 +204,7 @@ class REBELClassifier(CoupledClassifier, BinParameters, StepParameters):
     target_loss: float | str | None = parameter(default=None, rule=TargetLoss())
 
     _parts_rows = True
-    _variants = (
+    _ways = (
         {"max_depth": 2},
         {"weak_learner": "stump", "fit_intercept": EACH_ROUND},
         {"loss": "logistic", "offset": "paper", "max_depth": 2},

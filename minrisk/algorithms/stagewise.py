@@ -201,7 +201,7 @@ class StagewiseMCBoostClassifier(PairwiseClassifier, StepParameters):
     cap: float | None = parameter(default=None, rule=Number(float, 0, open_low=True, optional=True))
     step_size: float | None = parameter(default=None, rule=Number(float, 0, open_low=True, optional=True))
 
-    _variants = ({}, {"loss": "logistic", "weak_learner": "tree"}, {"penalty": "l2", "nu": 1e-3})
+    _ways = ({}, {"loss": "logistic", "weak_learner": "tree"}, {"penalty": "l2", "nu": 1e-3})
 
     @property
     def _claim(self) -> str:

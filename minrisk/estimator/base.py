@@ -81,7 +81,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
     _has_phases: ClassVar[bool] = False  # whether its training has several, each with rounds; see `Tasks`
     # Settings that between them reach every way to fit the method, the usual one first: the warmup and the tests make
     # small fits of all of them.
-    _variants: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
+    _ways: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     _parts_rows: ClassVar[bool] = False  # whether learners set single rows apart, however little these weigh
 
     @property

@@ -13,7 +13,7 @@ def ways():
     """Makers of small estimators, each by its method and by how it differs from the usual one."""
     for method, name in ESTIMATORS.items():
         cls = getattr(minrisk, name)
-        for number, how in enumerate(cls._variants):
+        for number, how in enumerate(cls._ways):
             told = [value for value in how.values() if isinstance(value, str)] or how.values()
             words = map(str, [method, *(told if number else ())])
             yield " ".join(words), partial(cls, **{"n_estimators": 4, "random_state": 0, **how})

@@ -99,7 +99,7 @@ for options in (dict(), dict(descent="gradient"), dict(weak_learner="tree"), dic
     model = MCBoostClassifier(cost, loss="mc", decision="bayes", n_estimators=2, **options).fit(X[:500], y[:500])
     model.set_params(warm_start=True, n_estimators=3).fit(X[:500], y[:500]).predict_proba(X)
 more = dict(), dict(subsample=0.5, max_features=0.5), dict(max_depth=2, early_stopping=True)
-ways = [(cls, {**how, **other}) for cls in minrisk.ALGORITHMS[1:] for how in cls._variants for other in more]
+ways = [(cls, {**how, **other}) for cls in minrisk.ALGORITHMS[1:] for how in cls._ways for other in more]
 ways += [(minrisk.PIBoostClassifier, dict(draw=0.5, max_depth=2))]
 for loss in ("exponential", "logistic"):
     ways += [(minrisk.StagewiseMCBoostClassifier, dict(loss=loss, step_size=0.1))]
@@ -134,7 +134,7 @@ with tempfile.TemporaryDirectory() as folder:
     else:
         frame = pd.DataFrame(small, columns=list("abcd"))
         kinds |= {"frame": frame, "mixed": frame.astype({"a": "float32", "b": "int64", "c": "category"})}
-    made = [(cls, {**cls._variants[0], "n_estimators": 2}) for cls in minrisk.ALGORITHMS]
+    made = [(cls, {**cls._ways[0], "n_estimators": 2}) for cls in minrisk.ALGORITHMS]
     made += [(MinRiskClassifier, {"n_estimators": 5}), (REBELClassifier, {"n_estimators": 3, "weak_learner": "stump"})]
     for cls, how in made:
         new = lambda: cls(cost, random_state=0, **how)

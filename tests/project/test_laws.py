@@ -41,7 +41,7 @@ MINMAX = 1.7e308
 
 
 def test_every_way_has_a_name():
-    assert len(WAYS) == sum(len(method._variants) for method in ALGORITHMS)
+    assert len(WAYS) == sum(len(method._ways) for method in ALGORITHMS)
 
 
 def each(names=NAMES):
