@@ -26,12 +26,12 @@ from typing import Any
 
 from minrisk._typing import FloatArray
 from minrisk.algorithms.base import RecipeClassifier
-from minrisk.algorithms.parameters import BinParameters, StepParameters, algorithm, parameter
+from minrisk.algorithms.parameters import BinParameters, CostScale, StepParameters, algorithm, parameter
 from minrisk.estimator.parameters import Depth, Number
 
 
 @algorithm
-class GuessAverseTreesClassifier(RecipeClassifier, BinParameters, StepParameters):
+class GuessAverseTreesClassifier(CostScale, RecipeClassifier, BinParameters, StepParameters):
     """Gradient boosting with costs: one tree to a round, with a Newton step of all scores in every leaf.
 
     H(x) = sum_t a_tl(x) with a_tl in R^D for leaf l of tree t; the decision is the largest entry of H. The trees lower
@@ -49,6 +49,11 @@ class GuessAverseTreesClassifier(RecipeClassifier, BinParameters, StepParameters
         Largest depth of a tree. By default 64.
     smoothing : float, default=0.01
         Ridge of a leaf's Newton step, as a share of the curvature of all rows.
+
+    References
+    ----------
+    .. [1] O. Beijbom, M. Saberian, D. Kriegman and N. Vasconcelos, "Guess-Averse Loss Functions For Cost-Sensitive
+       Multiclass Boosting", ICML 2014.
 
     Examples
     --------

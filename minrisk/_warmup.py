@@ -6,7 +6,10 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +20,8 @@ from minrisk._kernels._dtypes import EXACT_ROWS, FIXED
 def warmup() -> Path | None:
     """Compile all kernels and leave them in the cache; about a minute, once per machine and version.
 
-    Tiny fits that reach every kernel with the types of real ones. Where there is a second processor, another process
-    does the same from the last to the first: what one compiles the other need not.
+    Tiny fits of every method that reach every kernel with the types of real ones. Where there is a second processor,
+    another process does the same from the last to the first: what one compiles the other need not.
 
     Returns
     -------
@@ -45,19 +48,13 @@ def warmup() -> Path | None:
 
 
 def compile_all(backwards: bool = False) -> None:
-    """Make all tiny fits, in this process; that some of them learn nothing of so few rows nobody needs to know."""
-    parts = (
-        _vector_trees,
-        _stumps_and_shared_trees,
-        _directions,
-        _similarities,
-        _pairs,
-        _baselines,
-        _sparse,
-        _explanations,
-    )
+    """Make all tiny fits, in this process; that few rows and rounds do not suffice for some nobody needs to know."""
+    from minrisk.algorithms import ALGORITHMS
+
+    methods = (partial(_few_rows, algorithm) for algorithm in ALGORITHMS)
+    parts: list[Callable[[], None]] = [_vector_trees, *methods, _many_rows, _whole_distances, _sparse, _explanations]
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".* has learnt nothing", UserWarning)
+        warnings.simplefilter("ignore", UserWarning)
         for part in reversed(parts) if backwards else parts:
             part()
 
@@ -67,22 +64,40 @@ def n_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _stumps_and_shared_trees() -> None:
+def _few_rows(algorithm: Any) -> None:
+    """Fit a method in every way, to rows of every kind, and go on."""
+    from scipy.sparse import csr_matrix
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[:, 2] = rng.random(60) < 0.1  # mostly one value: the sparse kernels
+    y = np.digitize(X[:, 0], (-0.5, 0.5))
+    stored = csr_matrix(rng.integers(0, 3, (60, 5)) * (rng.random((60, 5)) < 0.3))
+    for how in algorithm._ways:
+        model = algorithm(**{**how, "n_estimators": 2, "random_state": 0}).fit(stored, y)
+        model.predict(stored)
+        if not model._needs_matrix:
+            model.fit(X, y, cost=_each(y))
+        model.fit(X, y)
+        for dtype in (np.float64, np.float32):
+            for n in (3, 60):
+                model.predict(X[:n].astype(dtype))
+        model.set_params(warm_start=True, n_estimators=3).fit(X, y)  # trees on bins
+
+
+def _many_rows() -> None:
     from minrisk.algorithms.rebel import REBELClassifier
 
     rng = np.random.default_rng(0)
     for n in (60, EXACT_ROWS + 1):  # so many features that tie for the best: the loss along one stump is looked at
         alike = np.repeat(rng.normal(size=(n, 1)), 40, axis=1)
         REBELClassifier(n_estimators=1, max_depth=1, loss="logistic").fit(alike, np.arange(n) % 3)
-    for n, loss in ((60, "exponential"), (60, "logistic"), (EXACT_ROWS + 1, "exponential")):
-        X, y = rng.normal(size=(n, 3)), np.arange(n) % 3
-        X[:, 2] = rng.random(n) < 0.1  # mostly one value: the sparse kernels
-        model = REBELClassifier(n_estimators=2, max_depth=2, loss=loss).fit(X, y)
-        REBELClassifier(n_estimators=2, weak_learner="stump", fit_intercept="each round").fit(X, y).predict(X)
-        for dtype in (np.float64, np.float32):
-            model.predict(X.astype(dtype))
-        model.set_params(warm_start=True, n_estimators=3).fit(X, y)  # trees on bins
-        model.set_params(warm_start=False).fit(X, y, cost=_each(y))
+    X, y = rng.normal(size=(EXACT_ROWS + 1, 3)), np.arange(EXACT_ROWS + 1) % 3
+    X[:, 2] = rng.random(len(X)) < 0.1
+    model = REBELClassifier(n_estimators=2, max_depth=2).fit(X, y)
+    model.set_params(warm_start=True, n_estimators=3).fit(X, y)
+    model.set_params(warm_start=False).fit(X, y, cost=_each(y))
+    REBELClassifier(n_estimators=2, weak_learner="stump", fit_intercept="each round").fit(X, y)
 
 
 def _vector_trees() -> None:
@@ -98,8 +113,6 @@ def _vector_trees() -> None:
     for surrogate, sketch in (("exponential", 1), ("softmax", 2), ("gll", 2), ("gel", None), ("coupled", None)):
         model = MinRiskClassifier(cost, surrogate=surrogate, sketch=sketch, n_estimators=2, cv=2, subsample=0.7)
         model.fit(X[few], y[few])
-        if surrogate not in ("exponential", "softmax"):
-            model.fit(X[few], y[few], cost=_each(y[few]))
         model.set_params(cv=1, subsample=1.0, max_leaf_nodes=4, max_features=1.0).fit(X, y)  # histograms, kept
         model.set_params(search_rows=10).fit(X[few], y[few])
     with compiled_at_once():
@@ -118,100 +131,24 @@ def _vector_trees() -> None:
         model.predict(X[few], cost=[[0, 1, 2], [3, 0, 1], [1, 5, 0]])
 
 
-def _directions() -> None:
-    from minrisk.algorithms.mcboost import MCBoostClassifier
-
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    y = np.digitize(X[:, 0], (-0.5, 0.5))
-    for loss in ("gll", "gel", "ls", "lt"):
-        for descent in ("coordinate", "gradient"):
-            model = MCBoostClassifier(1.0 - np.eye(3), loss=loss, descent=descent, n_estimators=1).fit(X, y)
-            model.fit(X, y, cost=_each(y))
-    for dtype in (np.float64, np.float32):
-        model.predict(X.astype(dtype))
-    MCBoostClassifier(descent="codewords", weak_learner="stump", n_estimators=1).fit(X, y)
-    MCBoostClassifier(loss="mc", decision="bayes", weak_learner="stump", n_estimators=1).fit(X, y).predict(X)
-
-
-def _similarities() -> None:
+def _whole_distances() -> None:
     from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
 
-    rng = np.random.default_rng(0)
-    y = np.arange(60) % 3
-    for X in (rng.integers(0, 9, (60, 2)).astype(np.float64), rng.normal(size=(60, 2))):  # whole and real distances
-        X[:2] = X[3]  # coincident
-        for response in ("real", "sign"):
-            model = LocalizedSimilaritiesClassifier(response=response, n_estimators=2).fit(X, y)
-            for dtype in (np.float64, np.float32):
-                model.predict((X + 0.5).astype(dtype))
-                model.predict(X.astype(dtype))
-            model.set_params(loss="logistic").fit(X, y)
-            model.fit(X, y, cost=_each(y))
-
-
-def _pairs() -> None:
-    from minrisk.algorithms.multiboost import MultiBoostClassifier
-    from minrisk.algorithms.stagewise import StagewiseMCBoostClassifier
-
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    y = np.digitize(X[:, 0], (-0.5, 0.5))
-    for loss in ("exponential", "logistic"):
-        for algorithm in (StagewiseMCBoostClassifier, MultiBoostClassifier):
-            model = algorithm(loss=loss, n_estimators=2, weak_learner="tree", max_depth=2).fit(X, y)
-            model.set_params(weak_learner="stump").fit(X, y, cost=_each(y))
-            for dtype in (np.float64, np.float32):
-                model.predict(X.astype(dtype))
-
-
-def _baselines() -> None:
-    from minrisk.algorithms import (
-        AdaBoostECCClassifier,
-        AdaBoostMHClassifier,
-        AdaBoostMOClassifier,
-        AdaBoostSIPClassifier,
-        AOSOLogitBoostClassifier,
-        BAdaCostClassifier,
-        GentleBoostClassifier,
-        GradBoostClassifier,
-        PIBoostClassifier,
-        StructBoostClassifier,
-    )
-
-    algorithms = (
-        BAdaCostClassifier,
-        AdaBoostMHClassifier,
-        GentleBoostClassifier,
-        AdaBoostECCClassifier,
-        AOSOLogitBoostClassifier,
-        GradBoostClassifier,
-        AdaBoostMOClassifier,
-        AdaBoostSIPClassifier,
-    )
-    X = np.random.default_rng(0).normal(size=(60, 3))
-    y = np.digitize(X[:, 0], (-0.5, 0.5))
-    for algorithm in algorithms:
-        model = algorithm(n_estimators=2).fit(X, y)
+    X, y = np.random.default_rng(0).integers(0, 9, (60, 2)).astype(np.float64), np.arange(60) % 3
+    X[:2] = X[3]  # coincident
+    for response in ("real", "sign"):
+        model = LocalizedSimilaritiesClassifier(response=response, n_estimators=2).fit(X, y)
         for dtype in (np.float64, np.float32):
+            model.predict((X + 0.5).astype(dtype))
             model.predict(X.astype(dtype))
-            model.predict(X[:3].astype(dtype))
-        model.set_params(warm_start=True, n_estimators=3).fit(X, y)
-    for weak_learner in ("stump", "tree"):
-        PIBoostClassifier(n_estimators=2, weak_learner=weak_learner, random_state=0).fit(X, y)
-    GentleBoostClassifier(n_estimators=2, variant="margin").fit(X, y)
-    AdaBoostMOClassifier(n_estimators=2, decoding="hamming").fit(X, y)
-    AdaBoostMOClassifier(n_estimators=2, response="own").fit(X, y)
-    AdaBoostSIPClassifier(n_estimators=2, max_depth=2).fit(X, y)
-    model = StructBoostClassifier(n_estimators=2, solver_iterations=2).fit(X, y)
-    model.set_params(weak_learner="tree").fit(X, y, cost=_each(y))
 
 
 def _sparse() -> None:
-    """Make features of which only stored values are looked at."""
+    """Make features of which only stored values are looked at, of many rows and of too many values for an array."""
     from scipy.sparse import csr_matrix
 
     from minrisk.algorithms.mcboost import MCBoostClassifier
     from minrisk.algorithms.min_risk import MinRiskClassifier
-    from minrisk.algorithms.multiboost import MultiBoostClassifier
     from minrisk.algorithms.rebel import REBELClassifier
     from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
     from minrisk.data.sparse import DENSE_VALUES
@@ -225,9 +162,7 @@ def _sparse() -> None:
     few, y = X[:60], y[:60]
     for share in (0.5, 1.0):
         MinRiskClassifier(n_estimators=2, cv=1, max_features=share, search_rows=10).fit(few, y)
-    MCBoostClassifier(n_estimators=1).fit(few, y).predict(few)
-    MultiBoostClassifier(n_estimators=2, weak_learner="stump").fit(few, y)
-    few.resize(60, DENSE_VALUES // 60 + 1)  # too many values for an array
+    few.resize(60, DENSE_VALUES // 60 + 1)
     for algorithm in (MCBoostClassifier, LocalizedSimilaritiesClassifier):
         algorithm(n_estimators=1).fit(few, y).predict(few)
 

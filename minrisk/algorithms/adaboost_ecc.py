@@ -98,6 +98,7 @@ class AdaBoostECCClassifier(BaselineClassifier):
     smoothing: float = parameter(default=1e-3, rule=Number(float, 0))
 
     _links = ("softmax2",)
+    _ways = ({}, {"colours": "max-cut"})
 
     def _draws(self) -> bool:
         """Return True: colours are always drawn."""

@@ -24,6 +24,7 @@ the row twice.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from minrisk._typing import FloatArray
@@ -88,6 +89,7 @@ class AdaBoostMHClassifier(BaselineClassifier):
     smoothing: float = parameter(default=1e-3, rule=Number(float, 0))
 
     _links: ClassVar[tuple[str, ...]] = ("sigmoid2",)
+    _ways: ClassVar[tuple[Mapping[str, Any], ...]] = ({}, {"response": "sign", "max_depth": 2})
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk._kernels.grow import ABSOLUTE

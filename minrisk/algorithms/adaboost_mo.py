@@ -173,6 +173,13 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
     _arrays = AdaBoostMHClassifier._arrays | {"output code"}
     _links: ClassVar[tuple[str, ...]] = ()
     _parameters_kept = ("decoding",)
+    _ways = (
+        {"max_depth": 2},
+        {"code": "random", "response": "sign"},
+        {"decoding": "hamming"},
+        {"response": "own"},
+        {"response": "own", "code": "one-vs-all", "max_depth": 2},
+    )
 
     @property
     def code_(self) -> np.ndarray:

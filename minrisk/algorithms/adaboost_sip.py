@@ -99,6 +99,7 @@ class AdaBoostSIPClassifier(BaselineClassifier):
     smoothing: float = parameter(default=1e-3, rule=Number(float, 0))
 
     _links = ("softmax2",)
+    _ways = ({"max_depth": 2}, {"max_depth": 1})
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe

@@ -121,6 +121,7 @@ class BAdaCostClassifier(RecipeClassifier, BinParameters, StepParameters):
     smoothing: float = parameter(default=1e-3, rule=Number(float, 0))
 
     _links = ("softmax",)
+    _needs_matrix = True
 
     # -- training ------------------------------------------------------------------------------------------------
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:

@@ -524,6 +524,7 @@ class CorrectiveClassifier(RecipeClassifier, BinParameters):
     keep_stages: bool = parameter(default=False, rule=Flag(), lasting=True)
 
     _arrays = RecipeClassifier._arrays | {"stages"}
+    _parts_rows = True
 
 
 @algorithm

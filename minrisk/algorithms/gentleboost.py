@@ -99,6 +99,7 @@ class GentleBoostClassifier(BaselineClassifier):
     variant: str = parameter(default="labels", rule=Choice(("labels", "margin")), lasting=True)
 
     _links = ("sigmoid2", "softmax")
+    _ways = ({"max_depth": 2}, {"variant": "margin"})
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk._kernels.grow import NEWTON

@@ -97,6 +97,7 @@ class GradBoostClassifier(CorrectiveClassifier, CostScale):
     tol: float = parameter(default=1e-5, rule=Number(float, 0))
 
     _links = ("softmax",)
+    _ways = ({}, {"norm": "linf"})
 
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe

@@ -200,6 +200,20 @@ class MCBoostClassifier(CostScale, RecipeClassifier, BinParameters, StepParamete
 
     _arrays = RecipeClassifier._arrays | {"lines"}
     _links = ("softmax", "softmax2")
+    _ways = (
+        {},
+        {"loss": "gel", "weak_learner": "tree", "descent": "gradient"},
+        {"loss": "mc", "decision": "bayes", "weak_learner": "stump"},
+        {"loss": "ls", "descent": "gradient"},
+        {"descent": "codewords", "weak_learner": "tree"},
+        {"loss": GAMMA_PHI},
+        {"loss": "lt"},
+        {"loss": "lt", "descent": "gradient"},
+    )
+
+    @property
+    def _needs_matrix(self) -> bool:
+        return self.decision == "bayes"
 
     # -- training ------------------------------------------------------------------------------------------------
     def _costs_in_loss(self, costs: RowCosts) -> RowCosts:

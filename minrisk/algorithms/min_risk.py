@@ -367,6 +367,10 @@ class MinRiskClassifier(BoostedClassifier):
         {"trees", "values", "rounded vectors", "linear features", "smooth scores"}
         | {"regression of costs", "validated loss", "early decisions"}
     )
+    _ways: ClassVar[tuple[Mapping[str, Any], ...]] = (
+        {"n_estimators": 12},
+        *({"n_estimators": 12, "surrogate": name, "pool": False} for name in (*POSTERIOR, *COST_TRAINED)),
+    )
 
     def _train(self, given: TrainingRows, goes_on: bool, workers: Workers, watch: Watch) -> None:
         """Train ensembles and keep the one of least validated risk: see `minrisk.ensemble`."""

@@ -113,6 +113,8 @@ class MultiBoostClassifier(PairwiseClassifier, CorrectiveClassifier):
     penalty: str = parameter(default="l1", rule=Choice(("l1", "l2", "constraint")), lasting=True)
     bound: float = parameter(default=10.0, rule=Number(float, 0, open_low=True))
 
+    _ways = ({}, {"penalty": "constraint", "bound": 2.0}, {"loss": "exponential", "penalty": "l2"})
+
     def _row_options(self, X: np.ndarray, training: IntArray | None, costs: RowCosts) -> dict[str, Any]:
         return {"distinct": self.penalty == "l2"}
 

@@ -172,6 +172,8 @@ class PIBoostClassifier(RecipeClassifier, BinParameters, StepParameters):
     max_depth: int | None = parameter(default=None, rule=Depth(optional=True))
     estimator: Any = parameter(default=None, rule=ScikitEstimator("classifier"), lasting=True)
 
+    _ways = ({}, {"weak_learner": "stump"})
+
     @property
     def separators_(self) -> list[list[Any]]:
         """list of list : Labels of the classes of each set."""

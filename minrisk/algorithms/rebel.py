@@ -203,6 +203,14 @@ class REBELClassifier(CoupledClassifier, BinParameters, StepParameters):
     fit_intercept: bool | str = parameter(default=True, rule=Constant(), lasting=True)
     target_loss: float | str | None = parameter(default=None, rule=TargetLoss())
 
+    _parts_rows = True
+    _ways = (
+        {"max_depth": 2},
+        {"weak_learner": "stump", "fit_intercept": EACH_ROUND},
+        {"loss": "logistic", "offset": "paper", "max_depth": 2},
+        {"loss": "squared", "fit_intercept": False, "max_depth": 1},
+    )
+
     # -- training ------------------------------------------------------------------------------------------------
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe

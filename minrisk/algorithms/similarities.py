@@ -183,6 +183,7 @@ class LocalizedSimilaritiesClassifier(CoupledClassifier, StepParameters):
     cache_size: float = parameter(default=500, rule=Number(float, 0))
 
     _arrays = (CoupledClassifier._arrays - {"values"}) | {"similarities"}  # or trees, where no learner was found
+    _ways = ({}, {"loss": "logistic", "response": "sign", "two_point": False})
 
     # -- training ------------------------------------------------------------------------------------------------
     def _prepare(self, given: TrainingRows, *how: Any) -> TrainingData:

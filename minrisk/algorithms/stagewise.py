@@ -90,6 +90,7 @@ class PairwiseClassifier(RecipeClassifier, BinParameters):
     penalty: str = parameter(default="l1", rule=Choice(("l1", "l2")), lasting=True)
 
     _links = ("softmax", "softmax2")
+    _parts_rows = True
 
     def _proven(self, data: TrainingData) -> tuple[float, float] | None:
         return self._objective(data) if float(self.train_loss_[0]) > 0.0 else None
@@ -199,6 +200,8 @@ class StagewiseMCBoostClassifier(PairwiseClassifier, StepParameters):
     learning_rate: float = 0.5
     cap: float | None = parameter(default=None, rule=Number(float, 0, open_low=True, optional=True))
     step_size: float | None = parameter(default=None, rule=Number(float, 0, open_low=True, optional=True))
+
+    _ways = ({}, {"loss": "logistic", "weak_learner": "tree"}, {"penalty": "l2", "nu": 1e-3})
 
     @property
     def _claim(self) -> str:

@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from click.types import OptionHelpExtra
 
 METHODS = {method: getattr(algorithms, name) for method, name in ESTIMATORS.items()}
-PARAMETERS = (  # that have an option
-    *("n_estimators", "max_depth", "learning_rate", "surrogate", "time_budget", "weak_learner", "loss", "gamma", "phi"),
-    *("decision", "variant", "descent", "offset", "separators", "response", "code", "decoding", "scaling"),
-    *("n_candidates", "n_neighbors", "early_stopping"),
-)
+NUMBERS = "n_estimators", "max_depth", "learning_rate", "time_budget", "n_candidates", "n_neighbors", "early_stopping"
+CHOICES = (name for cls in METHODS.values() for name, rule in cls._rules.items() if hasattr(rule, "options"))
+PARAMETERS = (*NUMBERS, *dict.fromkeys(CHOICES))  # that have an option
 UNITS = {"time_budget": "number of seconds"}
 OF_PYTHON = ("A tuple", "A table", "The list below", "If `fit`")  # how lines of docstrings begin that say nothing here
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from copy import copy
 from functools import partial
@@ -79,6 +79,15 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
     evals_result_: dict[str, dict[str, list[float]]]  # of fits with an `eval_set`
     _seed: int
     _has_phases: ClassVar[bool] = False  # whether its training has several, each with rounds; see `Tasks`
+    # Settings that between them reach every way to fit the method, the usual one first: the warmup and the tests make
+    # small fits of all of them.
+    _ways: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
+    _parts_rows: ClassVar[bool] = False  # whether learners set single rows apart, however little these weigh
+
+    @property
+    def _needs_matrix(self) -> bool:
+        """Tell whether the method decides by a cost matrix, which costs per row are not."""
+        return False
 
     # -- training ------------------------------------------------------------------------------------------------
     def fit(

@@ -329,7 +329,7 @@ def _scores_fit(f: Contents) -> bool:
     K, D, S = (f.sizes[name] for name in ("classes", "decisions", "scores"))
     if f.algorithm == "MCBoostClassifier" and f.header["parameters"].get("loss") == "mc":
         return S == K and (D >= K or _by_probabilities(f))
-    if f.algorithm == "AdaBoostMOClassifier":
+    if "output code" in METHODS[f.algorithm]._arrays:
         return "output code" in f.groups and S > 0 and D == K
     return S == (K if f.is_posterior else D)
 

@@ -23,7 +23,7 @@ from minrisk.ensemble import driver, trees
 from minrisk.estimator import inputs
 from tests.helpers.common import slow_after, slow_but
 from tests.helpers.partitions import Divided, divide
-from tests.project.test_laws import FIRST, MAKERS
+from tests.helpers.ways import MADE, WAYS
 from tests.rows.test_elsewhere import MODELS, as_many_rows
 
 RNG = np.random.default_rng(0)
@@ -88,11 +88,11 @@ def assert_survives(fit, path, tmp_path, monkeypatch, kills=(0.1, 0.5, 0.9)):
         assert not path.exists()
 
 
-@pytest.mark.parametrize("name", slow_but(FIRST, [name for name in MAKERS if not name.startswith("min risk")]))
+@pytest.mark.parametrize("name", slow_but(MADE, [name for name in WAYS if not name.startswith("minrisk")]))
 def test_every_method(name, path, tmp_path, monkeypatch):
     for options in ({}, {"early_stopping": True, "validation_fraction": 0.3, "random_state": 0}):
         assert_survives(
-            lambda path: MAKERS[name](**options).fit(X[:120], Y[:120], checkpoint=path),
+            lambda path: WAYS[name](**options).fit(X[:120], Y[:120], checkpoint=path),
             path,
             tmp_path,
             monkeypatch,
@@ -403,7 +403,7 @@ def test_ctrl_c_leaves_the_file(path, tmp_path, monkeypatch):
 REFUSED = "is no checkpoint of minrisk, or is damaged: remove it to begin again, or name another file"
 
 
-@pytest.mark.parametrize("make", [lambda: MinRiskClassifier(n_estimators=5, random_state=0), MAKERS["similarities"]])
+@pytest.mark.parametrize("make", [lambda: MinRiskClassifier(n_estimators=5, random_state=0), WAYS["similarities"]])
 def test_damage_is_refused(make, path, monkeypatch):
     fit = lambda path: make().fit(X, Y, checkpoint=path)  # noqa: E731
     with pytest.raises(Killed):
@@ -422,9 +422,9 @@ def test_forged_arrays_are_refused_or_are_models(name, path, tmp_path, monkeypat
     """Every array in turn with numbers that it cannot hold, under a right checksum: one sentence, or a finite model."""
     fit = {
         "min risk": lambda: MinRiskClassifier(n_estimators=4, random_state=0, pool=False, cv=2),
-        "similarities": lambda: MAKERS["similarities"](),
+        "similarities": WAYS["similarities"],
         "multiboost stages": lambda: MultiBoostClassifier(n_estimators=5, keep_stages=True),
-        "mcboost lines": lambda: MAKERS["mcboost gll"](),
+        "mcboost lines": WAYS["mcboost"],
     }[name]
     with pytest.raises(Killed):
         killed(lambda path: fit().fit(X[:90], Y[:90], checkpoint=path), path, 3, monkeypatch)

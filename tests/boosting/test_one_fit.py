@@ -50,7 +50,7 @@ OTHERS = {  # estimators for what is not about the flagship
     "explain": ("similarities", lambda model, folder: repr(inspection.explain(model, X[:2]))),
     "to_shap": ("rebel", lambda model, folder: repr(inspection.to_shap(model, X)["trees"])),
 }
-CASES = {of: ("flagship", read) for of, read in READERS.items()} | OTHERS
+CASES = {of: ("minrisk", read) for of, read in READERS.items()} | OTHERS
 
 
 def answer(read, model, folder):

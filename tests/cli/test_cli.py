@@ -18,7 +18,7 @@ import minrisk
 from minrisk import cli
 from minrisk.cli import printing, show
 from minrisk.cli.fit import fit
-from minrisk.cli.methods import ESTIMATORS, MethodOption
+from minrisk.cli.methods import ESTIMATORS, NUMBERS, MethodOption
 from minrisk.costs import CostMatrix
 from minrisk.metrics import best_constant_cost, expected_cost
 from tests.helpers.command_line import arguments, as_json, invoke, refused, run
@@ -129,10 +129,8 @@ def test_defaults_in_the_help_are_those_of_the_estimators():
     assert {getattr(minrisk, name) for name in ESTIMATORS.values()} <= set(minrisk.ALGORITHMS)
     parameters = {method: getattr(minrisk, name)().get_params() for method, name in ESTIMATORS.items()}
     options = [option for option in fit.params if isinstance(option, MethodOption)]
-    assert " ".join(option.name for option in options) == (
-        "n_estimators max_depth learning_rate surrogate time_budget weak_learner loss gamma phi decision variant descent "
-        "offset separators response code decoding scaling n_candidates n_neighbors early_stopping"
-    )
+    choices = {name for cls in minrisk.ALGORITHMS for name, rule in cls._rules.items() if hasattr(rule, "options")}
+    assert {option.name for option in options} == {*NUMBERS, *choices} > {"loss", "weak_learner", "code", "separators"}
     for option in options:
         assert option.default is None  # what is not given is left to the estimator
         assert option.defaults == {m: known[option.name] for m, known in parameters.items() if option.name in known}
@@ -140,9 +138,11 @@ def test_defaults_in_the_help_are_those_of_the_estimators():
     words = " ".join(run("fit", "--help").split()).replace("- ", "-")  # lines may end within "adaboost-mh"
     for told in (
         "[default: minrisk] --n",
-        "[default: minrisk none, rebel 200, similarities 200, stagewise 500, multiboost 100, mcboost 100, piboost 100, badacost 200, adaboost-mh 200, gentleboost 200, adaboost-ecc 200, aoso-logitboost 200, gradboost 200, adaboost-mo 200, adaboost-sip 200, structboost 200; x>=1]",
-        "[default: minrisk none, rebel 4, stagewise 3, multiboost 3, mcboost 3, piboost none, badacost 3, adaboost-mh 1, gentleboost 1, adaboost-ecc 1, aoso-logitboost 3, adaboost-mo 1, adaboost-sip 1, structboost 3; 1<=x<=64]",
-        "[default: minrisk none, rebel 1.0, similarities 1.0, stagewise 0.5, mcboost 1.0, piboost 1.0, badacost 1.0, adaboost-mh 1.0, gentleboost 1.0, adaboost-ecc 1.0, aoso-logitboost 0.1, adaboost-mo 1.0, adaboost-sip 1.0; x>0]",
+        "[default: minrisk none, rebel 200, similarities 200, stagewise 500, multiboost 100, mcboost 100,",
+        "[default: minrisk none, rebel 4, stagewise 3, multiboost 3, mcboost 3, piboost none, badacost 3,",
+        "; 1<=x<=64]",
+        "[default: minrisk none, rebel 1.0, similarities 1.0, stagewise 0.5, mcboost 1.0, piboost 1.0, badacost 1.0,",
+        "; x>0]",
         "Only with --method minrisk. [default: auto]",
         "Only with --method rebel or similarities or stagewise or multiboost or mcboost. [default: rebel exponential,",
     ):
@@ -152,7 +152,6 @@ def test_defaults_in_the_help_are_those_of_the_estimators():
 def test_choices_are_those_of_the_estimators():
     rules = {method: getattr(minrisk, name)._rules for method, name in ESTIMATORS.items()}
     chosen = [option for option in fit.params if isinstance(option, MethodOption) and hasattr(option.type, "choices")]
-    assert len(chosen) == 14
     for option in chosen:
         told = {choice for method in option.defaults for choice in rules[method][option.name].options}
         assert set(option.type.choices) == told

@@ -12,17 +12,11 @@ from sklearn.utils.class_weight import compute_class_weight, compute_sample_weig
 from benchmarks.before_after import blobs
 from minrisk import (
     ALGORITHMS,
-    AdaBoostECCClassifier,
-    AdaBoostMHClassifier,
-    AdaBoostMOClassifier,
-    AdaBoostSIPClassifier,
+    BAdaCostClassifier,
     Chunks,
-    GentleBoostClassifier,
+    LocalizedSimilaritiesClassifier,
     MinRiskClassifier,
-    MultiBoostClassifier,
-    PIBoostClassifier,
     REBELClassifier,
-    StagewiseMCBoostClassifier,
     costs,
     load,
     save,
@@ -34,6 +28,7 @@ from tests.rows.test_elsewhere import MODELS, check_same
 from tests.rows.test_pieces import content
 
 MAPPING = {0: 3.0, 1: 0.7, 2: 1.0}
+OTHERS = MinRiskClassifier, LocalizedSimilaritiesClassifier, BAdaCostClassifier  # weigh rows beside their costs
 
 
 @pytest.fixture(scope="module")
@@ -64,18 +59,7 @@ def test_the_model_is_that_of_the_weights_handed_over(algorithm, weighted, class
 
 
 @pytest.mark.parametrize(
-    "algorithm",
-    [
-        REBELClassifier,
-        StagewiseMCBoostClassifier,
-        MultiBoostClassifier,
-        PIBoostClassifier,
-        AdaBoostMHClassifier,
-        GentleBoostClassifier,
-        AdaBoostECCClassifier,
-        AdaBoostMOClassifier,
-        AdaBoostSIPClassifier,
-    ],
+    "algorithm", [cls for cls in ALGORITHMS if cls not in OTHERS and "cost_scale" not in cls._rules]
 )
 def test_balanced_weights_are_balanced_costs(algorithm, uneven):
     """Where a row's weight and its costs are one factor of its loss; 256 bins hold all values here, whatever the weights."""

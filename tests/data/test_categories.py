@@ -13,52 +13,20 @@ from sklearn.base import clone
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import cross_val_score
 
-from minrisk import (
-    AdaBoostECCClassifier,
-    AdaBoostMHClassifier,
-    AdaBoostMOClassifier,
-    AdaBoostSIPClassifier,
-    AOSOLogitBoostClassifier,
-    BAdaCostClassifier,
-    DataWarning,
-    GentleBoostClassifier,
-    GradBoostClassifier,
-    LocalizedSimilaritiesClassifier,
-    MCBoostClassifier,
-    MinRiskClassifier,
-    ModelFileError,
-    MultiBoostClassifier,
-    PIBoostClassifier,
-    REBELClassifier,
-    StagewiseMCBoostClassifier,
-    StructBoostClassifier,
-    load,
-    save,
-)
+from minrisk import DataWarning, MinRiskClassifier, ModelFileError, PIBoostClassifier, REBELClassifier, load, save
 from minrisk.data import categories as module
 from minrisk.data.categories import PRIOR, SHARE_STEP, Categories
 from minrisk.data.frames import Frame
 from tests.helpers.common import slow_but
 from tests.helpers.forging import changed
+from tests.helpers.ways import MADE, WAYS
 
 MODELS = {
+    **{name: make(n_estimators=20) for name, make in MADE.items()},
     "minrisk": MinRiskClassifier(n_estimators=30, random_state=0),
-    "rebel": REBELClassifier(n_estimators=20),
-    "similarities": LocalizedSimilaritiesClassifier(n_estimators=100, random_state=0),
+    "similarities": WAYS["similarities"](n_estimators=100),
     "stopping": REBELClassifier(n_estimators=20, early_stopping=True, random_state=0),
-    "mcboost": MCBoostClassifier(n_estimators=20),
-    "stagewise": StagewiseMCBoostClassifier(n_estimators=20),
-    "multiboost": MultiBoostClassifier(n_estimators=10),
     "piboost": PIBoostClassifier(n_estimators=20, draw=None, max_depth=3),
-    "adaboost-mo": AdaBoostMOClassifier(n_estimators=20),
-    "adaboost-sip": AdaBoostSIPClassifier(n_estimators=20),
-    "adaboost-ecc": AdaBoostECCClassifier(n_estimators=20, random_state=0),
-    "aoso-logitboost": AOSOLogitBoostClassifier(n_estimators=20),
-    "gradboost": GradBoostClassifier(n_estimators=20),
-    "structboost": StructBoostClassifier(n_estimators=20),
-    "badacost": BAdaCostClassifier(n_estimators=20),
-    "adaboost mh": AdaBoostMHClassifier(n_estimators=20),
-    "gentleboost": GentleBoostClassifier(n_estimators=20),
 }
 LEADING = ("minrisk", "rebel", "similarities", "stopping", "mcboost", "structboost")  # others are slow
 

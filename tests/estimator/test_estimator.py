@@ -32,14 +32,12 @@ from minrisk import (
     BAdaCostClassifier,
     CostMatrix,
     GentleBoostClassifier,
-    GradBoostClassifier,
     MCBoostClassifier,
     MinRiskClassifier,
     MultiBoostClassifier,
     PIBoostClassifier,
     REBELClassifier,
     StagewiseMCBoostClassifier,
-    StructBoostClassifier,
     costs,
     metrics,
 )
@@ -54,15 +52,6 @@ EXPECTED = {
 NO_LEAST_WEIGHT = {  # of few noisy rows; a tree of scikit-learn without its min_weight_fraction_leaf fails likewise
     "check_class_weight_classifiers": "learners may part single rows, and a margin is won for those of a weight of 1e-7, too"
 }
-PARTING = (
-    REBELClassifier,
-    StagewiseMCBoostClassifier,
-    MultiBoostClassifier,
-    GradBoostClassifier,
-    StructBoostClassifier,
-)
-
-
 EQUIVALENCE = "check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"
 WASHED_OUT = "weights of 1000 and 0.0001 wash out in 100 rounds and more, which part single rows of noise"
 QUICK = (  # at default parameters; the others take minutes for all checks
@@ -78,7 +67,7 @@ TIES = "scores of rows without weight tie where classes are balanced, and roundi
 
 def expected_failures(estimator):
     found = dict(EXPECTED) if getattr(estimator, "early_stopping", False) else {}
-    if isinstance(estimator, PARTING) or getattr(estimator, "max_depth", None) == 2:
+    if estimator._parts_rows or getattr(estimator, "max_depth", None) == 2:
         found |= NO_LEAST_WEIGHT
     if estimator.class_weight is not None and not isinstance(estimator, MinRiskClassifier):
         found |= dict.fromkeys(EQUIVALENCE, TIES)

@@ -15,18 +15,10 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
 from minrisk import (
     ALGORITHMS,
-    AdaBoostMHClassifier,
-    AdaBoostMOClassifier,
     BAdaCostClassifier,
-    GentleBoostClassifier,
-    GradBoostClassifier,
-    LocalizedSimilaritiesClassifier,
     MCBoostClassifier,
     MinRiskClassifier,
-    MultiBoostClassifier,
     REBELClassifier,
-    StagewiseMCBoostClassifier,
-    StructBoostClassifier,
     costs,
     load,
     save,
@@ -461,48 +453,21 @@ def test_a_prediction_sees_one_fit_from_beginning_to_end(wine, monkeypatch):
 
 
 # -- warm starts that cannot go on ------------------------------------------------------------------------------------------
-OTHER = {"binning": "uniform", "max_bins": 17}
+OTHER = {"early_stopping": True, "max_bins": 17, "fit_intercept": False, "keep_stages": True, "estimator": Ridge()}
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "changed"),
-    [
-        *[
-            (algorithm, {name: value})
-            for algorithm in WARM
-            for name, value in OTHER.items()
-            if name in algorithm._rules
-        ],
-        *[(algorithm, {"early_stopping": True}) for algorithm in WARM if "early_stopping" in algorithm._rules],
-        (MultiBoostClassifier, {"keep_stages": True}),
-        (StructBoostClassifier, {"keep_stages": True}),
-        (REBELClassifier, {"loss": "logistic"}),
-        (LocalizedSimilaritiesClassifier, {"loss": "logistic"}),
-        (LocalizedSimilaritiesClassifier, {"response": "sign"}),
-        (LocalizedSimilaritiesClassifier, {"scaling": "robust"}),
-        (LocalizedSimilaritiesClassifier, {"offset": "paper"}),
-        (LocalizedSimilaritiesClassifier, {"fit_intercept": False}),
-        (REBELClassifier, {"weak_learner": "stump"}),
-        (REBELClassifier, {"offset": "paper"}),
-        (REBELClassifier, {"fit_intercept": False}),
-        (MCBoostClassifier, {"loss": "gel"}),
-        (MCBoostClassifier, {"descent": "gradient"}),
-        (MCBoostClassifier, {"estimator": Ridge()}),
-        (MCBoostClassifier, {"gamma": "log"}),
-        (MCBoostClassifier, {"phi": "squared"}),
-        (MCBoostClassifier, {"weak_learner": "tree"}),
-        (StagewiseMCBoostClassifier, {"loss": "logistic"}),
-        (StagewiseMCBoostClassifier, {"penalty": "l2"}),
-        (MultiBoostClassifier, {"penalty": "l2"}),
-        (MultiBoostClassifier, {"loss": "exponential"}),
-        (AdaBoostMHClassifier, {"response": "sign"}),
-        (AdaBoostMOClassifier, {"code": "one-vs-all"}),
-        (AdaBoostMOClassifier, {"decoding": "hamming"}),
-        (GentleBoostClassifier, {"variant": "margin"}),
-        (GradBoostClassifier, {"keep_stages": True}),
-        (GradBoostClassifier, {"norm": "linf"}),
-    ],
-)
+def others(algorithm):
+    """For each lasting parameter another value than the default, where there is one by itself."""
+    defaults = algorithm().get_params()
+    for name in algorithm._lasting:
+        rule = algorithm._rules[name]
+        if name in OTHER and rule.accepts(OTHER[name]):
+            yield {name: OTHER[name]}
+        elif hasattr(rule, "options"):
+            yield {name: next(option for option in rule.options if option != defaults[name])}
+
+
+@pytest.mark.parametrize(("algorithm", "changed"), [(cls, changed) for cls in WARM for changed in others(cls)])
 @pytest.mark.parametrize("loaded", slow_after(1, [True, False]))
 def test_rounds_of_another_kind_are_refused(wine, algorithm, changed, loaded, tmp_path):
     X, y = wine

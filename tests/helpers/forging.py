@@ -16,9 +16,11 @@ from pathlib import Path
 import numpy as np
 from numpy.lib import format as npy
 
+from minrisk.algorithms import ALGORITHMS
 from minrisk.io import model_file
 from minrisk.io.model_file import MAGIC
 from minrisk.io.schema import GROUPS
+from tests.helpers.ways import MADE, WAYS
 
 START = len(MAGIC) + model_file.HEAD.size + model_file.DIGEST_BYTES
 
@@ -76,24 +78,7 @@ def seeds():
     from sklearn.datasets import load_iris
 
     import minrisk
-    from minrisk import (
-        AdaBoostECCClassifier,
-        AdaBoostMHClassifier,
-        AdaBoostMOClassifier,
-        AdaBoostSIPClassifier,
-        AOSOLogitBoostClassifier,
-        BAdaCostClassifier,
-        GentleBoostClassifier,
-        GradBoostClassifier,
-        MCBoostClassifier,
-        MinRiskClassifier,
-        MultiBoostClassifier,
-        PIBoostClassifier,
-        REBELClassifier,
-        StructBoostClassifier,
-    )
-    from minrisk import LocalizedSimilaritiesClassifier as Similarities
-    from minrisk import StagewiseMCBoostClassifier as Stagewise
+    from minrisk import MinRiskClassifier, REBELClassifier
 
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])
@@ -119,28 +104,24 @@ def seeds():
         "rebel_squared": REBELClassifier(loss="squared", max_depth=2, **few).fit(X, y.astype(np.float32)),
         "rebel_rows": REBELClassifier(**few).fit(X, y, cost=own),
         "rebel_table": REBELClassifier(table, n_estimators=3).fit(bird, names[y].astype(object)),
-        "similarities": Similarities(scaling="standard", **few).fit(X, y),
-        "similarities_sign": Similarities(table, response="sign", two_point=False, **few).fit(X, y),
-        "lines": MCBoostClassifier(table, n_estimators=3).fit(X, y),
-        "bayes": MCBoostClassifier(table, loss="mc", decision="bayes", weak_learner="tree", n_estimators=3).fit(X, y),
-        "stagewise": Stagewise(n_estimators=12).fit(X, y),
-        "multiboost": MultiBoostClassifier(table, n_estimators=4, loss="exponential").fit(X, y > 0, cost=table[:2, :2]),
-        "piboost": PIBoostClassifier(table, separators=[["setosa"], ["virginica"]], **few).fit(X, names[y]),
-        "badacost": BAdaCostClassifier(table, max_depth=2, **few).fit(X, y),
-        "adaboost_mh": AdaBoostMHClassifier(refer, **few).fit(X, names[y]),
-        "gentle_margin": GentleBoostClassifier(variant="margin", **few).fit(X, y),
-        "gentleboost": GentleBoostClassifier(max_depth=2, **few).fit(X, y),
-        "multiboost_stages": MultiBoostClassifier(n_estimators=4, keep_stages=True).fit(X, y),
-        "adaboost_ecc": AdaBoostECCClassifier(table, max_depth=2, **few).fit(X, y),
-        "adaboost_mo": AdaBoostMOClassifier(table, code=[[1, 1, 1, -1], [-1, 1, -1, 1], [1, -1, 1, 1]], **few).fit(
-            X, names[y]
-        ),
-        "adaboost_mo_hamming": AdaBoostMOClassifier(decoding="hamming", code="random", max_depth=2, **few).fit(X, y),
-        "adaboost_mo_own": AdaBoostMOClassifier(response="own", code="one-vs-all", **few).fit(X, y),
-        "adaboost_sip": AdaBoostSIPClassifier(refer, max_depth=2, **few).fit(X, names[y]),
-        "aoso_logitboost": AOSOLogitBoostClassifier(refer, max_depth=2, **few).fit(X, names[y]),
-        "gradboost": GradBoostClassifier(table, norm="linf", n_estimators=12, keep_stages=True).fit(X, y),
-        "structboost": StructBoostClassifier(table, n_estimators=4, keep_stages=True).fit(X, y),
+        "similarities": WAYS["similarities"](scaling="standard").fit(X, y),
+        "similarities_sign": WAYS["similarities"](cost=table, response="sign", two_point=False).fit(X, y),
+        "lines": MADE["mcboost"](cost=table, n_estimators=3).fit(X, y),
+        "bayes": WAYS["mcboost mc bayes stump"](cost=table).fit(X, y),
+        "stagewise": MADE["stagewise"](n_estimators=12).fit(X, y),
+        "multiboost": MADE["multiboost"](cost=table, loss="exponential").fit(X, y > 0, cost=table[:2, :2]),
+        "multiboost_stages": MADE["multiboost"](keep_stages=True).fit(X, y),
+        "piboost": MADE["piboost"](cost=table, separators=[["setosa"], ["virginica"]]).fit(X, names[y]),
+        "gentleboost": MADE["gentleboost"]().fit(X, y),
+        "gentle_margin": WAYS["gentleboost margin"]().fit(X, y),
+        "adaboost_mo": MADE["adaboost-mo"](cost=table, code=[[1, 1, 1, -1], [-1, 1, -1, 1], [1, -1, 1, 1]]).fit(X, y),
+        "adaboost_mo_hamming": WAYS["adaboost-mo hamming"](code="random").fit(X, y),
+        "adaboost_mo_own": WAYS["adaboost-mo own one-vs-all"]().fit(X, y),
+        "adaboost_mh": MADE["adaboost-mh"](cost=refer).fit(X, names[y]),
+        "adaboost_sip": MADE["adaboost-sip"](cost=refer).fit(X, names[y]),
+        "aoso_logitboost": MADE["aoso-logitboost"](cost=refer).fit(X, names[y]),
+        "gradboost": MADE["gradboost"](cost=table, norm="linf", n_estimators=12, keep_stages=True).fit(X, y),
+        "structboost": MADE["structboost"](cost=table, keep_stages=True).fit(X, y),
         "softmax": next(
             model for model in pools if model.model_.smooth is not None and model.model_.projection is not None
         ),
@@ -154,6 +135,8 @@ def seeds():
         ).fit(X[:100], np.array(["a", "b"])[y[:100]]),
         "constant": MinRiskClassifier(n_estimators=3, random_state=0).fit(np.zeros((60, 2)), np.arange(60) % 2),
     }
+    fitted = {type(model) for model in fits.values()}
+    fits |= {name: make(cost=table).fit(X, names[y]) for name, make in MADE.items() if make.func not in fitted}
     fits["lines"].target_name_, fits["lines"].first_feature_ = "species", 1
     assert len(fits["cost_rows"].cost_regression_.packed), "the regression of costs has no trees"
     found = {}
@@ -260,23 +243,8 @@ JUNK = (
     {"time": "noon"},
     {"dtype": "<U100000000", "values": ["a", "b", "c"]},
     {"dtype": "object", "values": ["a", True, 1.5]},
-    "MinRiskClassifier",
-    "REBELClassifier",
-    "LocalizedSimilaritiesClassifier",
-    "MCBoostClassifier",
-    "StagewiseMCBoostClassifier",
-    "MultiBoostClassifier",
-    "PIBoostClassifier",
-    "BAdaCostClassifier",
-    "AdaBoostMHClassifier",
-    "GentleBoostClassifier",
-    "AdaBoostECCClassifier",
-    "AOSOLogitBoostClassifier",
-    "GradBoostClassifier",
-    "AdaBoostMOClassifier",
-    "AdaBoostSIPClassifier",
+    *(method.__name__ for method in ALGORITHMS),
     "hamming",
-    "StructBoostClassifier",
 )
 ALL_GROUPS = [*GROUPS.values()]
 SIZES = sorted({size.partition(" + 1")[0] for parts in ALL_GROUPS for part in parts.values() for size in part.shape})

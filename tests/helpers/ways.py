@@ -1,29 +1,27 @@
-"""Small fits to be made in threads and processes of every kind, where the answers must be those of a plain fit."""
+"""Every way to fit every method; and small fits in threads and processes, where answers must be those of a plain fit."""
 
 import hashlib
+from functools import partial
 
 import numpy as np
 
 import minrisk
+from minrisk._utils.method_names import ESTIMATORS
 
-MADE = {
-    "flagship": lambda: minrisk.MinRiskClassifier(n_estimators=5, random_state=0),
-    "rebel": lambda: minrisk.REBELClassifier(n_estimators=4, max_depth=2),
-    "similarities": lambda: minrisk.LocalizedSimilaritiesClassifier(n_estimators=2, n_neighbors=5),
-    "mcboost": lambda: minrisk.MCBoostClassifier(n_estimators=3),
-    "stagewise": lambda: minrisk.StagewiseMCBoostClassifier(n_estimators=4),
-    "multiboost": lambda: minrisk.MultiBoostClassifier(n_estimators=3),
-    "piboost": lambda: minrisk.PIBoostClassifier(n_estimators=3, random_state=0),
-    "badacost": lambda: minrisk.BAdaCostClassifier(n_estimators=3),
-    "adaboost mh": lambda: minrisk.AdaBoostMHClassifier(n_estimators=3),
-    "gradboost": lambda: minrisk.GradBoostClassifier(n_estimators=3),
-    "structboost": lambda: minrisk.StructBoostClassifier(n_estimators=3, solver_iterations=5),
-    "aoso-logitboost": lambda: minrisk.AOSOLogitBoostClassifier(n_estimators=3),
-    "adaboost-ecc": lambda: minrisk.AdaBoostECCClassifier(n_estimators=3, random_state=0),
-    "adaboost-mo": lambda: minrisk.AdaBoostMOClassifier(n_estimators=3),
-    "adaboost-sip": lambda: minrisk.AdaBoostSIPClassifier(n_estimators=3, max_depth=2),
-    "gentleboost": lambda: minrisk.GentleBoostClassifier(n_estimators=3),
-}
+
+def ways():
+    """Makers of small estimators, each by its method and by how it differs from the usual one."""
+    for method, name in ESTIMATORS.items():
+        cls = getattr(minrisk, name)
+        for number, how in enumerate(cls._ways):
+            told = [value for value in how.values() if isinstance(value, str)] or how.values()
+            words = map(str, [method, *(told if number else ())])
+            yield " ".join(words), partial(cls, **{"n_estimators": 4, "random_state": 0, **how})
+
+
+WAYS = dict(ways())
+MADE = {method: WAYS[method] for method in ESTIMATORS}
+MADE["similarities"] = partial(MADE["similarities"], n_neighbors=5)
 
 
 def rows(seed=0, n=90, n_classes=3):

@@ -32,7 +32,7 @@ pytestmark = [
 ]
 ROOT = Path(__file__).parents[2]
 EVERYTHING = "MINRISK_ATTACK_CASES" in os.environ
-SOME = list(MADE) if EVERYTHING else ["flagship"]
+SOME = list(MADE) if EVERYTHING else ["minrisk"]
 METHODS = multiprocessing.get_all_start_methods()
 
 
@@ -146,15 +146,15 @@ def test_backends_of_joblib(name, backend):
 
 def test_an_event_loop():
     async def both():
-        return await asyncio.gather(*(asyncio.to_thread(fit_and_answer, "flagship", seed) for seed in (0, 1)))
+        return await asyncio.gather(*(asyncio.to_thread(fit_and_answer, "minrisk", seed) for seed in (0, 1)))
 
-    assert asyncio.run(both()) == [alone("flagship", 0), alone("flagship", 1)]
+    assert asyncio.run(both()) == [alone("minrisk", 0), alone("minrisk", 1)]
 
 
 def test_a_thread_with_a_small_stack():
     before = threading.stack_size(256 * 1024)
     try:
-        assert at_once(fit_and_answer, ["flagship"], 1) == [alone("flagship")]
+        assert at_once(fit_and_answer, ["minrisk"], 1) == [alone("minrisk")]
     finally:
         threading.stack_size(before)
 
@@ -172,7 +172,7 @@ def test_pools_of_processes(name, method):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.parametrize("name", slow_but(("flagship", "rebel", "similarities"), MADE))
+@pytest.mark.parametrize("name", slow_but(("minrisk", "rebel", "similarities"), MADE))
 def test_forks_in_the_middle_of_fits(name):
     """Locks that other threads hold at this moment are nobody's in the child."""
     expected, model = alone(name), fitted(name)

@@ -31,17 +31,7 @@ class Compiled(event.Listener):
 
 event.register("numba:compile", Compiled())
 import minrisk
-from minrisk.algorithms import AdaBoostMHClassifier, BAdaCostClassifier, GentleBoostClassifier, PIBoostClassifier
-from minrisk.algorithms import AdaBoostECCClassifier, AdaBoostMOClassifier, AdaBoostSIPClassifier
-from minrisk.algorithms import AOSOLogitBoostClassifier
-from minrisk.algorithms import GradBoostClassifier
-from minrisk.algorithms import StructBoostClassifier
-from minrisk.algorithms.mcboost import MCBoostClassifier
-from minrisk.algorithms.min_risk import MinRiskClassifier
-from minrisk.algorithms.rebel import REBELClassifier
-from minrisk.algorithms.similarities import LocalizedSimilaritiesClassifier
-from minrisk.algorithms.multiboost import MultiBoostClassifier
-from minrisk.algorithms.stagewise import StagewiseMCBoostClassifier
+from minrisk import LocalizedSimilaritiesClassifier, MCBoostClassifier, MinRiskClassifier, REBELClassifier
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(9000, 4))
@@ -108,44 +98,22 @@ for options in (dict(), dict(descent="gradient"), dict(weak_learner="tree"), dic
         list(model.fit(X[:500], y[:500], cost=each[:500]).staged_predict(X[:5]) if loss != "mc" else ())
     model = MCBoostClassifier(cost, loss="mc", decision="bayes", n_estimators=2, **options).fit(X[:500], y[:500])
     model.set_params(warm_start=True, n_estimators=3).fit(X[:500], y[:500]).predict_proba(X)
+more = dict(), dict(subsample=0.5, max_features=0.5), dict(max_depth=2, early_stopping=True)
+ways = [(cls, {**how, **other}) for cls in minrisk.ALGORITHMS[1:] for how in cls._ways for other in more]
+ways += [(minrisk.PIBoostClassifier, dict(draw=0.5, max_depth=2))]
 for loss in ("exponential", "logistic"):
-    for algorithm in (StagewiseMCBoostClassifier, MultiBoostClassifier):
-        for options in (dict(), dict(weak_learner="tree", max_features=0.5)):
-            model = algorithm(cost[:, :4], loss=loss, n_estimators=3, random_state=0, **options)
-            model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
-            model.fit(X, y).predict(X)
-            model.fit(X[:500], y[:500], cost=each[:500])
-    MultiBoostClassifier(loss=loss, penalty="constraint", early_stopping=True, n_estimators=3).fit(X, y)
-    StagewiseMCBoostClassifier(loss=loss, step_size=0.1, subsample=0.5, n_estimators=3).fit(X, y)
-for options in (dict(), dict(weak_learner="stump"), dict(draw=0.5, max_depth=2), dict(subsample=0.5, max_features=0.5)):
-    model = PIBoostClassifier(cost, n_estimators=3, random_state=0, **options)
-    model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
-    model.fit(X, y).predict(X)
-    model.fit(X[:500], y[:500], cost=each[:500])
-for algorithm in (AOSOLogitBoostClassifier, AdaBoostECCClassifier, BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier,
-                  AdaBoostMOClassifier, AdaBoostSIPClassifier):
-    for options in (dict(), dict(max_depth=2, subsample=0.5, max_features=0.5)):
-        model = algorithm(cost, n_estimators=3, random_state=0, **options)
-        model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
+    ways += [(minrisk.StagewiseMCBoostClassifier, dict(loss=loss, step_size=0.1))]
+    ways += [(cls, dict(loss=loss, weak_learner="tree", max_features=0.5))
+             for cls in (minrisk.StagewiseMCBoostClassifier, minrisk.MultiBoostClassifier, minrisk.StructBoostClassifier)]
+for cls, how in ways:
+    model = cls(cost, **{"n_estimators": 3, "random_state": 0} | {name: how[name] for name in how if name in cls._rules})
+    if not model._needs_matrix:
+        model.fit(X[:500], y[:500], cost=each[:500])
+    if cls is not LocalizedSimilaritiesClassifier:
         model.fit(X, y).predict(X)
-        if algorithm is not BAdaCostClassifier:
-            model.fit(X[:500], y[:500], cost=each[:500])
-AdaBoostMHClassifier(response="sign", n_estimators=3).fit(X, y)
-AdaBoostECCClassifier(colours="max-cut", n_estimators=3).fit(X, y)
-for options in (dict(response="own"), dict(response="own", max_depth=2), dict(response="sign", code="random"), dict(code="one-vs-all", early_stopping=True), dict(decoding="hamming")):
-    model = AdaBoostMOClassifier(n_estimators=3, random_state=0, **options).fit(X, y)
-    list(model.set_params(warm_start=True, n_estimators=4).fit(X, y).staged_predict(X[:5]))
-for options in (dict(), dict(max_features=0.5)):
-    model = GradBoostClassifier(cost, n_estimators=3, random_state=0, **options)
     model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
-    model.fit(X, y).predict(X)
-    model.fit(X[:500], y[:500], cost=each[:500])
-for options in (dict(), dict(weak_learner="tree", max_features=0.5), dict(early_stopping=True)):
-    model = StructBoostClassifier(cost[:, :4], n_estimators=3, random_state=0, solver_iterations=3, **options)
-    model.fit(X[:500], y[:500], sample_weight=weight).predict(X.astype(np.float32))
-    model.fit(X, y).predict(X)
-    model.fit(X[:500], y[:500], cost=each[:500])
-GentleBoostClassifier(variant="margin", n_estimators=3).fit(X, y).predict_proba(X)
+    list(model.staged_predict(X[:5]))
+    model.set_params(warm_start=True, n_estimators=4).fit(X[:500], y[:500])
 """
 ROWS = """  # whatever rows come as
 small, y_small = np.rint(3 * X[:300]), y[:300]
@@ -166,28 +134,12 @@ with tempfile.TemporaryDirectory() as folder:
     else:
         frame = pd.DataFrame(small, columns=list("abcd"))
         kinds |= {"frame": frame, "mixed": frame.astype({"a": "float32", "b": "int64", "c": "category"})}
-    made = {
-        "flagship": lambda: MinRiskClassifier(cost, n_estimators=5, random_state=0),
-        "rebel": lambda: REBELClassifier(cost, n_estimators=3),
-        "stumps": lambda: REBELClassifier(cost, n_estimators=3, weak_learner="stump"),
-        "similarities": lambda: LocalizedSimilaritiesClassifier(cost, n_estimators=2),
-        "mcboost": lambda: MCBoostClassifier(cost, n_estimators=2),
-        "stagewise": lambda: StagewiseMCBoostClassifier(cost, n_estimators=2),
-        "multiboost": lambda: MultiBoostClassifier(cost, n_estimators=2),
-        "piboost": lambda: PIBoostClassifier(cost, n_estimators=2, random_state=0),
-        "adaboost-ecc": lambda: AdaBoostECCClassifier(cost, n_estimators=2),
-        "adaboost-mo": lambda: AdaBoostMOClassifier(cost, n_estimators=2),
-        "adaboost-sip": lambda: AdaBoostSIPClassifier(cost, n_estimators=2),
-        "aoso-logitboost": lambda: AOSOLogitBoostClassifier(cost, n_estimators=2),
-        "gradboost": lambda: GradBoostClassifier(cost, n_estimators=2),
-        "structboost": lambda: StructBoostClassifier(cost, n_estimators=2, solver_iterations=3),
-        "badacost": lambda: BAdaCostClassifier(cost, n_estimators=2),
-        "adaboost mh": lambda: AdaBoostMHClassifier(cost, n_estimators=2),
-        "gentleboost": lambda: GentleBoostClassifier(cost, n_estimators=2),
-    }
-    for name, new in made.items():
+    made = [(cls, {**cls._ways[0], "n_estimators": 2}) for cls in minrisk.ALGORITHMS]
+    made += [(MinRiskClassifier, {"n_estimators": 5}), (REBELClassifier, {"n_estimators": 3, "weak_learner": "stump"})]
+    for cls, how in made:
+        new = lambda: cls(cost, random_state=0, **how)
         for kind, rows in kinds.items():
-            if kind == "mixed" and name == "similarities":
+            if kind == "mixed" and cls is LocalizedSimilaritiesClassifier:
                 continue
             model = new().fit(rows, y_small)
             model.predict(rows)
@@ -196,7 +148,7 @@ with tempfile.TemporaryDirectory() as folder:
         for weight_ in (np.ones(300, dtype=np.float32), y_small + 1, (y_small + 1).tolist()):
             new().fit(small, y_small, sample_weight=weight_)
         new().fit(small, y_small.astype(np.uint8))
-        if name not in ("similarities", "badacost"):
+        if not new()._needs_matrix:
             for form in (each[:300], np.asfortranarray(each[:300]), each[:300].astype(np.float32)):
                 new().set_params(cost=None).fit(small, y_small, cost=form)
         model = new().fit(small, y_small)
@@ -206,7 +158,7 @@ with tempfile.TemporaryDirectory() as folder:
         list(there.staged_predict(small[:3]))
         pickle.loads(pickle.dumps(model)).predict(small)
     other = rng.uniform(1, 2, (4, 4)) * (1 - np.eye(4))
-    model = made["flagship"]().fit(small, y_small)
+    model = MinRiskClassifier(cost, n_estimators=5, random_state=0).fit(small, y_small)
     for cost_ in (other, np.asfortranarray(other), other.astype(np.float32), other[y_small][:, None] + other):
         model.predict(small, cost=cost_)
 """

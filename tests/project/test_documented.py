@@ -125,6 +125,12 @@ def test_the_reference_names_everything_once():
         assert inspect.isclass(getattr(importlib.import_module(module), attribute)), name
 
 
+def test_lists_of_methods_say_what_the_pages_of_the_methods_say(monkeypatch):
+    monkeypatch.syspath_prepend(PAGE.parents[1])
+    lists = importlib.import_module("lists")
+    assert not lists.renewed(), "python docs/lists.py writes them"
+
+
 def test_the_reference_names_every_command_once():
     from minrisk.cli.app import app
 

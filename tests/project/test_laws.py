@@ -14,119 +14,39 @@ from scipy.special import expit
 from sklearn.ensemble import BaggingClassifier
 from sklearn.model_selection import PredefinedSplit
 
-from minrisk import (
-    AdaBoostECCClassifier,
-    AdaBoostMHClassifier,
-    AdaBoostMOClassifier,
-    AdaBoostSIPClassifier,
-    AOSOLogitBoostClassifier,
-    BAdaCostClassifier,
-    CostMatrix,
-    GentleBoostClassifier,
-    GradBoostClassifier,
-    LocalizedSimilaritiesClassifier,
-    MCBoostClassifier,
-    MinRiskClassifier,
-    MultiBoostClassifier,
-    PIBoostClassifier,
-    REBELClassifier,
-    StagewiseMCBoostClassifier,
-    StructBoostClassifier,
-)
+from minrisk import CostMatrix, MinRiskClassifier, REBELClassifier
+from minrisk._utils.method_names import ESTIMATORS
 from minrisk.algorithms import ALGORITHMS
 from minrisk.data.categories import Categories
 from minrisk.metrics import best_constant_cost, cost_confusion_matrix, expected_cost, regret
 from tests.helpers.common import crossed, slow_after, slow_but
+from tests.helpers.ways import WAYS
 
 CASES = int(os.environ.get("MINRISK_LAW_CASES", 200))
-FEW = {"n_estimators": 4}
-MAKERS = {
-    "rebel": lambda **k: REBELClassifier(**FEW, max_depth=2, **k),
-    "rebel stump": lambda **k: REBELClassifier(**FEW, weak_learner="stump", fit_intercept="each round", **k),
-    "similarities": lambda **k: LocalizedSimilaritiesClassifier(**FEW, **k),
-    "rebel logistic": lambda **k: REBELClassifier(**FEW, loss="logistic", offset="paper", max_depth=2, **k),
-    "rebel squared": lambda **k: REBELClassifier(**FEW, loss="squared", fit_intercept=False, max_depth=1, **k),
-    "mcboost gll": lambda **k: MCBoostClassifier(**FEW, **k),
-    "mcboost gel": lambda **k: MCBoostClassifier(**FEW, loss="gel", weak_learner="tree", descent="gradient", **k),
-    "mcboost mc": lambda **k: MCBoostClassifier(**FEW, loss="mc", decision="bayes", weak_learner="stump", **k),
-    "mcboost ls": lambda **k: MCBoostClassifier(**FEW, loss="ls", **k),
-    "mcboost codewords": lambda **k: MCBoostClassifier(**FEW, descent="codewords", weak_learner="tree", **k),
-    "mcboost gamma-phi": lambda **k: MCBoostClassifier(**FEW, loss="gamma-phi", **k),
-    "mcboost lt": lambda **k: MCBoostClassifier(**FEW, loss="lt", **k),
-    "stagewise": lambda **k: StagewiseMCBoostClassifier(**FEW, **k),
-    "stagewise logistic": lambda **k: StagewiseMCBoostClassifier(**FEW, loss="logistic", weak_learner="tree", **k),
-    "stagewise squares": lambda **k: StagewiseMCBoostClassifier(**FEW, penalty="l2", nu=1e-3, **k),
-    "multiboost": lambda **k: MultiBoostClassifier(**FEW, **k),
-    "multiboost constraint": lambda **k: MultiBoostClassifier(**FEW, penalty="constraint", bound=2.0, **k),
-    "multiboost exponential": lambda **k: MultiBoostClassifier(**FEW, loss="exponential", penalty="l2", **k),
-    "piboost": lambda **k: PIBoostClassifier(**FEW, **k),
-    "piboost stumps": lambda **k: PIBoostClassifier(**FEW, weak_learner="stump", **k),
-    "badacost": lambda **k: BAdaCostClassifier(**FEW, **k),
-    "adaboost mh": lambda **k: AdaBoostMHClassifier(**FEW, **k),
-    "adaboost mh sign": lambda **k: AdaBoostMHClassifier(**FEW, response="sign", max_depth=2, **k),
-    "gentleboost": lambda **k: GentleBoostClassifier(**FEW, max_depth=2, **k),
-    "gentleboost margin": lambda **k: GentleBoostClassifier(**FEW, variant="margin", **k),
-    "adaboost-ecc": lambda **k: AdaBoostECCClassifier(**{**FEW, "random_state": 0, **k}),
-    "adaboost-ecc max-cut": lambda **k: AdaBoostECCClassifier(**{**FEW, "colours": "max-cut", "random_state": 0, **k}),
-    "adaboost-mo": lambda **k: AdaBoostMOClassifier(**{**FEW, "max_depth": 2, "random_state": 0, **k}),
-    "adaboost-mo random": lambda **k: AdaBoostMOClassifier(
-        **{**FEW, "code": "random", "response": "sign", "random_state": 0, **k}
-    ),
-    "adaboost-mo hamming": lambda **k: AdaBoostMOClassifier(**{**FEW, "decoding": "hamming", "random_state": 0, **k}),
-    "adaboost-mo own": lambda **k: AdaBoostMOClassifier(**{**FEW, "response": "own", "random_state": 0, **k}),
-    "adaboost-mo own trees": lambda **k: AdaBoostMOClassifier(
-        **{**FEW, "response": "own", "code": "one-vs-all", "max_depth": 2, **k}
-    ),
-    "adaboost-sip": lambda **k: AdaBoostSIPClassifier(**FEW, **k),
-    "adaboost-sip trees": lambda **k: AdaBoostSIPClassifier(**FEW, max_depth=3, **k),
-    "aoso-logitboost": lambda **k: AOSOLogitBoostClassifier(**FEW, **k),
-    "gradboost": lambda **k: GradBoostClassifier(**FEW, **k),
-    "gradboost linf": lambda **k: GradBoostClassifier(**FEW, norm="linf", **k),
-    "structboost": lambda **k: StructBoostClassifier(**FEW, **k),
-    **{
-        f"min risk {surrogate}": lambda surrogate=surrogate, **k: MinRiskClassifier(
-            n_estimators=12, surrogate=surrogate, pool=surrogate == "auto", random_state=0, **k
-        )
-        for surrogate in ("auto", "softmax", "exponential", "coupled", "gll", "gel")
-    },
-}
-NAMES = sorted(MAKERS)
-FIRST = {type(make()): name for name, make in reversed(MAKERS.items())}.values()  # of each algorithm
-CORRECTIVE = ("gradboost", "multiboost", "structboost")  # change earlier rounds: no learning rate
-NEED_A_MATRIX = ("badacost", "mcboost mc")
-DRAWN = tuple(name for name in NAMES if name.startswith("min risk"))  # folds, sketches and features are drawn
-SIZED = (
-    "mcboost gll",
-    "mcboost codewords",
-    "mcboost gamma-phi",
-    "aoso-logitboost",
-    "gradboost",
-    "gradboost linf",
-    "structboost",
-)
-VOTES = ("adaboost mh sign", "adaboost-mo hamming", "adaboost-mo own", "adaboost-mo own trees")  # of -1 and +1
-COLOURED = (
-    "adaboost-ecc",
-    "adaboost-ecc max-cut",
-    "adaboost-mo random",
-)  # classes are divided by their numbers, drawn or the first
+NAMES = sorted(WAYS)
+DRAWN = tuple(name for name in NAMES if name.startswith("minrisk"))  # folds, sketches and features are drawn
+ROUNDS = [name for name in NAMES if name not in DRAWN]  # of one run of the loop
+CORRECTIVE = [name for name in NAMES if "learning_rate" not in WAYS[name].func._rules]  # change earlier rounds
+NEED_A_MATRIX = tuple(name for name in NAMES if WAYS[name]()._needs_matrix)
+SIZED = [name for name in NAMES if WAYS[name]()._scale_of_costs() is not None]
+VOTES = "adaboost-mh sign", "adaboost-mo hamming", "adaboost-mo own", "adaboost-mo own one-vs-all"  # of -1 and +1
+COLOURED = "adaboost-ecc", "adaboost-ecc max-cut", "adaboost-mo random sign"  # by numbers of classes, drawn or first
 SEEN_TO = {
     "multiboost": 1e-3,
     "multiboost constraint": 1e-3,
-    "multiboost exponential": 1e-3,
-    "mcboost mc": 1e-6,
+    "multiboost exponential l2": 1e-3,
+    "mcboost mc bayes stump": 1e-6,
 }  # of what losses see of scores
 MINMAX = 1.7e308
 
 
-def test_every_algorithm_is_here():
-    made = {type(make()) for make in MAKERS.values()}
-    assert made == set(ALGORITHMS.values() if isinstance(ALGORITHMS, dict) else ALGORITHMS)
+def test_every_way_has_a_name():
+    assert len(WAYS) == sum(len(method._ways) for method in ALGORITHMS)
 
 
 def each(names=NAMES):
     """Of each algorithm its usual parameters; the others are marked slow."""
-    return pytest.mark.parametrize("name", slow_but(FIRST, names))
+    return pytest.mark.parametrize("name", slow_but(ESTIMATORS, names))
 
 
 def law(names=NAMES):
@@ -168,7 +88,7 @@ def assert_scores_agree(name, one, other, to=1e-6):
 
 def alone(name, X, y, cost, weight, class_weight, new=None):
     """Scores of `new` rows, else of the same; by one member of a MinRiskClassifier, which leaves no rows out."""
-    model = MAKERS[name](cost=stated(cost), class_weight=class_weight)
+    model = WAYS[name](cost=stated(cost), class_weight=class_weight)
     if name in DRAWN:
         model.set_params(cv=1, pool=False)
     return model.fit(X, y, weight).decision_function(X if new is None else new)
@@ -192,7 +112,7 @@ def stated(cost):
 
 
 def fit(name, X, y, cost=None, weight=None, rows=None, **options):
-    return MAKERS[name](cost=None if cost is None else stated(cost), **options).fit(X, y, weight, cost=rows)
+    return WAYS[name](cost=None if cost is None else stated(cost), **options).fit(X, y, weight, cost=rows)
 
 
 def scaled(name, scale):
@@ -208,7 +128,9 @@ def test_a_constant_added_to_the_costs_of_a_class_changes_no_decision(name, seed
     one, other = fit(name, X, y, cost), fit(name, X, y, cost + fixed[:, None])
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
     assert one.n_iter_ == other.n_iter_
-    if hasattr(one, "train_risk_") and name != "mcboost mc":  # what is shown is in terms of the stated costs
+    if (
+        hasattr(one, "train_risk_") and name != "mcboost mc bayes stump"
+    ):  # what is shown is in terms of the stated costs
         np.testing.assert_allclose(one.train_risk_ + fixed[y].mean(), other.train_risk_, rtol=1e-9)
         assert other.train_risk_[-1] == pytest.approx(1 - other.score(X, y))
 
@@ -230,7 +152,7 @@ def test_a_class_whose_decisions_cost_nothing_is_one_whose_decisions_cost_the_sa
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
     if name in DRAWN:
         assert expected_cost(y, one.predict(X), cost) <= best_constant_cost(y, cost) + 1e-9
-    if hasattr(one, "train_risk_") and name != "mcboost mc":
+    if hasattr(one, "train_risk_") and name != "mcboost mc bayes stump":
         assert one.train_risk_[-1] == pytest.approx(1 - one.score(X, y))
     if name not in NEED_A_MATRIX:
         one, other = fit(name, X, y, rows=cost[y]), fit(name, X, y, rows=same[y])
@@ -254,7 +176,7 @@ def test_the_unit_of_the_costs_changes_no_decision(name, seed):
     one, other = fit(name, X, y, cost), fit(name, X, y, cost * unit, **scaled(name, unit))
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
     assert 1 - other.score(X, y, cost=stated(cost)) == pytest.approx(1 - one.score(X, y))
-    if hasattr(one, "train_risk_") and name != "mcboost mc":
+    if hasattr(one, "train_risk_") and name != "mcboost mc bayes stump":
         np.testing.assert_allclose(other.train_risk_ / unit, one.train_risk_, rtol=1e-9)
 
 
@@ -285,7 +207,7 @@ def test_what_is_shown_of_costs_near_the_end_of_float64_is_finite(name, seed):
                 assert all(np.isfinite(scores).all() for scores in model.staged_decision_function(X))
 
 
-@law(["min risk auto", "min risk softmax", "min risk exponential"])
+@law(["minrisk", "minrisk softmax", "minrisk exponential"])
 def test_neither_matters_to_decisions_under_other_costs(name, seed):
     rng, X, y, cost = problem(seed)
     model = fit(name, X, y)
@@ -359,7 +281,7 @@ def test_a_class_of_weight_0_is_not_there(name, seed):
     judged = wide[np.searchsorted(labels, more[1])]
     own = fit(name, X, y, cost, weight[: len(y)])
     others = [fit(name, *more, wide, weight), fit(name, *more, cost, weight)]
-    others += [MAKERS[name](cost=CostMatrix(wide, labels)).fit(*more, weight)]
+    others += [WAYS[name](cost=CostMatrix(wide, labels)).fit(*more, weight)]
     for other in others:
         np.testing.assert_array_equal(other.classes_, own.classes_)
         np.testing.assert_array_equal(other.decision_function(X), own.decision_function(X))
@@ -448,7 +370,7 @@ def test_a_loss_of_one_mistake_counts_effective_rows():
 
 
 @pytest.mark.parametrize("K", slow_after(1, [3, 12]))
-@law([name for name in NAMES if name not in DRAWN])
+@law(ROUNDS)
 def test_only_ratios_matter_with_categories_of_many_values(name, seed, K):
     """Their shares are of effective rows. MultiBoost's vectors of twelve classes are told by L-BFGS to fewer digits."""
     rng, X, y, cost = towns(seed, 3 if name.startswith("multiboost") else K)
@@ -563,7 +485,7 @@ def test_the_order_of_the_classes_changes_no_decision(name, seed):
     assert np.mean(one.predict(X) == order[other.predict(X)]) == 1.0
 
 
-@law([name for name in NAMES if name not in DRAWN and name != "similarities"])
+@law([name for name in NAMES if name not in DRAWN and not name.startswith("similarities")])
 def test_the_order_of_the_columns_changes_no_decision(name, seed):
     """But for ties of learners, which go to the first column, or, of similarities, along a direction through them.
 
@@ -579,7 +501,7 @@ def test_the_order_of_the_columns_changes_no_decision(name, seed):
 @law()
 def test_features_times_a_power_of_two_change_no_decision(name, seed):
     rng, X, y, cost = problem(seed)
-    widest = 40 if name == "min risk auto" else 1000  # linear and smooth members are float32's
+    widest = 40 if name == "minrisk" else 1000  # linear and smooth members are float32's
     factor = 2.0 ** float(rng.integers(-widest, widest))
     one, other = fit(name, X, y, cost), fit(name, X * factor, y, cost)
     np.testing.assert_array_equal(one.predict(X), other.predict(X * factor))
@@ -598,7 +520,7 @@ def test_answers_are_finite_whatever_the_features(name):
                 assert np.isfinite(one.decision_function(new)).all()
     ends = fit(name, np.sign(X) * MINMAX, y, cost)
     signs = fit(name, np.sign(X), y, cost)
-    if not name.startswith("min risk"):  # whose folds are drawn by the cells
+    if name not in DRAWN:  # whose folds are drawn by the cells
         np.testing.assert_array_equal(ends.predict(np.sign(X) * MINMAX), signs.predict(np.sign(X)))
 
 
@@ -617,16 +539,14 @@ def test_a_loss_that_depends_on_the_size_of_costs_moves_with_them_and_does_not_j
         fit(name, X, y, 1e30 * cost)
 
 
-@each([name for name in NAMES if not name.startswith("min risk")])
+@each(ROUNDS)
 def test_early_stopping_is_no_dearer_than_the_best_constant_where_few_rare_rows_are_set_apart(name):
     """A hundred times as dear, one in ten, and ten of them set apart, which no round misses by luck."""
     C, rng = np.array([[0.0, 1.0], [100.0, 0.0]]), np.random.default_rng(1)
     y = (rng.random(4000) < 0.1).astype(int)
     X = rng.normal(size=(4000, 5))
     X[:, 0] += 1.2 * y
-    model = (
-        MAKERS[name](cost=C, early_stopping=True, random_state=1).set_params(n_estimators=40).fit(X[:1000], y[:1000])
-    )
+    model = WAYS[name](cost=C, early_stopping=True, random_state=1).set_params(n_estimators=40).fit(X[:1000], y[:1000])
     assert expected_cost(y[1000:], model.predict(X[1000:]), C) <= 1.05 * best_constant_cost(y[1000:], C)
     assert model.n_iter_ > 0 or len(model.validation_risk_) > 1 or model.validation_risk_[0] == 0
 
@@ -654,30 +574,30 @@ def test_nothing_to_learn_gives_the_cheapest_constant(name, features):
         assert paid == pytest.approx(least) or (features == "random" and (name not in DRAWN or paid <= least))
 
 
-@each([name for name in NAMES if not name.startswith("min risk")])
+@each(ROUNDS)
 def test_early_stopping_before_the_first_round_gives_the_cheapest_constant(name):
     rng = np.random.default_rng(1)
     y = rng.choice(3, 120, p=[0.1, 0.8, 0.1])
     X = rng.normal(size=(120, 1))
-    model = MAKERS[name](early_stopping=True, n_iter_no_change=1, random_state=0).fit(X, y)
+    model = WAYS[name](early_stopping=True, n_iter_no_change=1, random_state=0).fit(X, y)
     if model.n_iter_ == 0:
         assert np.all(model.predict(X) == 1)
     again = model.set_params(warm_start=True, n_estimators=6).fit(X, y)
-    fresh = MAKERS[name](early_stopping=True, n_iter_no_change=1, random_state=0).set_params(n_estimators=6).fit(X, y)
+    fresh = WAYS[name](early_stopping=True, n_iter_no_change=1, random_state=0).set_params(n_estimators=6).fit(X, y)
     np.testing.assert_array_equal(again.decision_function(X), fresh.decision_function(X))
 
 
-@law([name for name in NAMES if not name.startswith("min risk")])
+@law(ROUNDS)
 def test_going_on_after_early_stopping_is_one_long_fit(name, seed):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, 80)
     X = rng.normal(size=(80, 4))
     X[:, 0] += y
     options = {"early_stopping": True, "validation_fraction": 0.3, "random_state": 0, "n_iter_no_change": 30}
-    parts = MAKERS[name](warm_start=True, **options)
+    parts = WAYS[name](warm_start=True, **options)
     for n_estimators in (3, 6, 25):
         parts.set_params(n_estimators=n_estimators).fit(X, y)
-    whole = MAKERS[name](**options).set_params(n_estimators=25).fit(X, y)
+    whole = WAYS[name](**options).set_params(n_estimators=25).fit(X, y)
     assert parts.n_iter_ == whole.n_iter_ and parts.n_iter_ in (0, np.argmin(parts.validation_risk_))
     for attribute in ("train_loss_", "train_risk_", "validation_risk_"):
         np.testing.assert_allclose(getattr(parts, attribute), getattr(whole, attribute), rtol=1e-12)
@@ -696,7 +616,7 @@ def test_costs_that_are_all_the_same_leave_nothing_to_decide(name):
         assert np.all(model.predict(X) == 0) and np.isfinite(model.decision_function(X)).all()
 
 
-@each([name for name in NAMES if not name.startswith(CORRECTIVE)])
+@each([name for name in NAMES if name not in CORRECTIVE])
 @pytest.mark.parametrize("rate", slow_after(1, [1e300, 100.0, 1000.0]))
 def test_learning_rates_far_above_1_end_in_a_finite_model(name, rate):
     _, X, y, cost = problem(3)
@@ -707,7 +627,7 @@ def test_learning_rates_far_above_1_end_in_a_finite_model(name, rate):
 
 
 @pytest.mark.parametrize("size", [1e3, 1e300])
-@pytest.mark.parametrize("name", ["stagewise", "stagewise logistic"])
+@pytest.mark.parametrize("name", ["stagewise", "stagewise logistic tree"])
 def test_steps_that_are_far_too_long_end_in_a_finite_model(name, size):
     _, X, y, cost = problem(3)
     with warnings.catch_warnings():

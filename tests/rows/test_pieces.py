@@ -13,15 +13,12 @@ from sklearn.tree import DecisionTreeRegressor
 
 from benchmarks.before_after import COSTS, blobs, problems
 from minrisk import (
-    AdaBoostMHClassifier,
     AdaBoostMOClassifier,
     AdaBoostSIPClassifier,
-    GentleBoostClassifier,
     LocalizedSimilaritiesClassifier,
     MCBoostClassifier,
     MinRiskClassifier,
     MultiBoostClassifier,
-    PIBoostClassifier,
     REBELClassifier,
     StagewiseMCBoostClassifier,
     StructBoostClassifier,
@@ -37,6 +34,7 @@ from minrisk.rows.folded import FoldedRows
 from minrisk.rows.growth import MOST_TIMES
 from tests.helpers.common import slow_after, slow_but
 from tests.helpers.pieces import Meeting, PiecedFoldedRows, PiecedRows, Together, assert_same, in_pieces
+from tests.helpers.ways import MADE
 
 
 def content(model, folder):
@@ -149,7 +147,6 @@ COST_PER_ROW = {
         n_estimators=5, loss="logistic", early_stopping=True, random_state=0
     ),
     "rebel, squared": REBELClassifier(n_estimators=5, loss="squared", offset="paper", target_loss="zero risk"),
-    "similarities": LocalizedSimilaritiesClassifier(n_estimators=5),
     "min risk": MinRiskClassifier(n_estimators=12, pool=False, random_state=0),
     "min risk, all kinds": MinRiskClassifier(n_estimators=8, random_state=0),
     "min risk, coupled": MinRiskClassifier(n_estimators=8, surrogate="coupled", random_state=0),
@@ -160,12 +157,13 @@ COST_PER_ROW = {
     "probabilities alone": MCBoostClassifier(n_estimators=2, loss="mc"),
     "pairs": StagewiseMCBoostClassifier(n_estimators=4, loss="logistic"),
     "pairs, all vectors": MultiBoostClassifier(n_estimators=3, penalty="l2"),
-    "separators": PIBoostClassifier(n_estimators=3, random_state=0),
     "bits": AdaBoostMOClassifier(n_estimators=4),
     "bits with learners of their own": AdaBoostMOClassifier(n_estimators=3, response="own", random_state=0),
-    "trees of Hamming's loss": AdaBoostMHClassifier(n_estimators=4),
-    "Newton's trees": GentleBoostClassifier(n_estimators=4),
-    "cutting planes": StructBoostClassifier(n_estimators=3, solver_iterations=4),
+}
+COST_PER_ROW |= {
+    name: make()
+    for name, make in MADE.items()
+    if not make()._needs_matrix and make.func not in map(type, COST_PER_ROW.values())
 }
 
 
