@@ -166,7 +166,9 @@ def wrong_numbers(part: Numbers, dtype):
     "change",
     [
         lambda a: a[:-1],
+        lambda a: a[..., :-1],
         lambda a: np.concatenate([a, a[-1:]]),
+        lambda a: a.sum(axis=0).astype(a.dtype),
         lambda a: a[None],
         lambda a: a[..., None],
         lambda a: a[:0],
@@ -208,6 +210,8 @@ def test_arrays_of_other_shapes_and_kinds_and_missing_ones_are_refused(parts, mo
                 and (other.dtype, other.ndim) == (float, arrays[array].ndim)
             ):
                 continue  # whose length is its own
+            if array == "mantissa_bytes" and other is not None and other.shape == (len(arrays[array]), 1):
+                continue  # a number's last bytes may be left out
             refused(put_together(header, kept), tmp_path)
 
 
