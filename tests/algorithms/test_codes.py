@@ -216,7 +216,7 @@ def test_an_exhaustive_code_has_every_partition_once(K):
     assert nearest_distance(words) == 2 ** (K - 2)  # any two classes are parted by half of all partitions
 
 
-@pytest.mark.parametrize("K", [2, 3, 6, 11, 26])
+@pytest.mark.parametrize("K", [2, 6, 26])
 def test_a_dense_code_is_the_best_of_many_draws(K):
     words = dense(K, 1)
     assert words.shape == (K, int(np.ceil(10 * np.log2(K)))) and set(np.unique(words)) == {-1, 1}
