@@ -551,6 +551,12 @@ def test_importances_where_trees_do_not_use_the_last_linear_feature(parts, tmp_p
     assert model.feature_importances_.shape == (header["n_features"],)
 
 
+def test_similarities_with_a_second_anchor_have_a_first(parts, tmp_path):
+    header, arrays = parts["similarities"]
+    forged = put_together(header, {**arrays, "near": np.full_like(arrays["near"], -1)})
+    assert "a similarity has a second anchor and no first one" in refused(forged, tmp_path)
+
+
 def test_similarities_of_one_point_with_itself(parts, tmp_path):
     header, arrays = parts["similarities"]
     model = loaded(
