@@ -159,6 +159,14 @@ def test_what_is_shown_during_the_rounds_is_decoded(decoding):
     np.testing.assert_allclose(scores, -far, rtol=1e-9, atol=1e-9)
 
 
+def test_rounds_go_on_with_the_words_that_were_drawn():
+    X, y = load_wine(return_X_y=True)
+    model = AdaBoostMOClassifier(n_estimators=2, code="random", random_state=0, warm_start=True).fit(X, y)
+    words = model.code_
+    assert not np.array_equal(dense(3, 1), words)
+    np.testing.assert_array_equal(model.set_params(n_estimators=4, random_state=1).fit(X, y).code_, words)
+
+
 def test_a_file_decides_as_the_model_did_whatever_its_parameter_says_now(tmp_path):
     X, y = load_wine(return_X_y=True)
     model = AdaBoostMOClassifier(n_estimators=3, code="random", random_state=0).fit(X[:, :2], y)
