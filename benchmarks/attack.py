@@ -3,7 +3,7 @@ that change, odd arguments, and kills.
 
 Every case gives the right kind of answer or one clear error. The table counts what else came: a crash of the process,
 a hang (more than 5 s of a processor), a warning or an error that is not minrisk's own, a wrong answer. The cases are
-those of the tests, more of them: `tests/helpers/attacks.py` has them by number, so that any can be looked at again.
+those of the tests, more of them: `attack_cases.py` has them by number, so that any can be looked at again.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from benchmarks.attack_cases import FINE, KINDS, attack
 from benchmarks.common import parser, save, show
-from tests.helpers.attacks import FINE, KINDS, attack
 
 CASES = {  # by kind, and how many of them share a process
     "forged files": (24_000, 500),

@@ -10,16 +10,22 @@ from scipy.special import logsumexp
 from sklearn.datasets import load_wine
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from minrisk import (
+    ALGORITHMS,
     AdaBoostECCClassifier,
     AdaBoostMHClassifier,
+    AdaBoostMOClassifier,
     AOSOLogitBoostClassifier,
     BAdaCostClassifier,
     GentleBoostClassifier,
     GradBoostClassifier,
+    MCBoostClassifier,
+    MultiBoostClassifier,
+    PIBoostClassifier,
     REBELClassifier,
+    StagewiseMCBoostClassifier,
+    StructBoostClassifier,
 )
 from minrisk.algorithms.badacost import starred
 from minrisk.learners.coloured import max_cut
@@ -28,28 +34,14 @@ from minrisk.model.codes import exhaustive
 from minrisk.rows.costs import RowCosts
 from minrisk.steps.leaf_vectors import least_of_exponentials
 from tests.helpers import naive_baselines as naive
-from tests.helpers.common import slow_after
+from tests.helpers.common import COST, five_points, slow_after
+from tests.helpers.common import overlapping as problem
+from tests.helpers.walks import answers, rounds
 
-COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 ZERO_ONE = 1 - np.eye(3)
 SMOOTHED = pytest.mark.parametrize(
     ("smoothing", "max_depth"), [(1e-3, 2), (0.0, 1)]
 )  # the default, and none as in the papers
-
-
-def problem(seed, n=60):
-    """Features without ties, overlapping classes and weights."""
-    rng = np.random.default_rng(seed)
-    y = np.r_[0, 1, 2, rng.integers(0, 3, n - 3)]
-    return rng.normal(size=(n, 3)) + y[:, None] * [1.0, -0.5, 0.0], y, rng.uniform(0.5, 2.0, n)
-
-
-def rounds(model, X):
-    """Leaf numbers of the rows and vectors of the leaves, tree by tree."""
-    first = 0
-    for tree in model.model_.learners:
-        yield naive.leaves(tree, X), model.model_.vectors[first : first + tree.n_vectors]
-        first += tree.n_vectors
 
 
 def first_split(model):
@@ -68,7 +60,7 @@ def test_badacost_equals_its_twin(cost, seed, smoothing, max_depth):
     )
     scaled, f = cost / cost.max(), np.zeros((60, 3))
     losses = [1.0]
-    for leaf, vectors in rounds(model, X):
+    for _, leaf, vectors in rounds(model, X):
         answers, beta = naive.badacost_round(scaled, y, w, f, leaf, smoothing)
         f += beta * np.array([naive.margin_vector(answers[number], 3) for number in leaf])
         for number, k in enumerate(answers):
@@ -109,7 +101,7 @@ def test_badacost_of_0_1_costs_is_scikit_learns_samme(K):
     y = np.minimum(y, K - 1)
     model = BAdaCostClassifier(n_estimators=8, max_depth=1, smoothing=0.0).fit(X, y)
     peer = AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=8, random_state=0).fit(X, y)
-    alphas = [np.ptp(vectors[0]) for _, vectors in rounds(model, X)]
+    alphas = [np.ptp(vectors[0]) for *_, vectors in rounds(model, X)]
     np.testing.assert_allclose(alphas, peer.estimator_weights_, rtol=1e-7)
     for one, other in zip(model.staged_predict(X), peer.staged_predict(X), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -153,8 +145,6 @@ def test_badacost_refuses_what_has_no_star():
     X, y, _ = problem(0)
     with pytest.raises(ValueError, match="decides by a cost matrix"):
         BAdaCostClassifier().fit(X, y, cost=COST[y])
-    with pytest.raises(ValueError, match="margin vector for each class"):
-        BAdaCostClassifier(np.c_[COST, [1, 1, 1]]).fit(X, y)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -192,7 +182,7 @@ def test_adaboost_mh_equals_its_twin(cost, response, seed, smoothing, max_depth)
     model.fit(X, y, sample_weight=w)
     C, H = cost, np.zeros((60, cost.shape[1]))
     losses = [naive.label_loss(C, y, w, H)]
-    for leaf, vectors in rounds(model, X):
+    for _, leaf, vectors in rounds(model, X):
         ridge = ridges(C, y, w, H, smoothing)
         sums = [naive.label_sums(C, y, w, H, leaf == number) for number in range(len(vectors))]
         if response == "real":
@@ -267,7 +257,7 @@ def test_gentle_boost_equals_its_twin(cost, seed):
     model = GentleBoostClassifier(cost, n_estimators=3, max_depth=2).fit(X, y, sample_weight=w)
     H = np.zeros((60, cost.shape[1]))
     losses = [naive.label_loss(cost, y, w, H)]
-    for leaf, vectors in rounds(model, X):
+    for _, leaf, vectors in rounds(model, X):
         sums = [naive.label_sums(cost, y, w, H, leaf == number) for number in range(len(vectors))]
         expected = np.array([(right - wrong) / (right + wrong) for right, wrong in sums])
         np.testing.assert_allclose(vectors, expected, rtol=1e-7, atol=1e-9)
@@ -339,9 +329,7 @@ def test_the_own_score_loss_has_the_slopes_that_differences_have(centred):
         return w * np.exp(-(S[np.arange(20), y] - (S.mean(axis=1) if centred else 0.0)))
 
     def differences(direction):
-        at = [values(S + i * 1e-2 * direction) for i in (-2, -1, 0, 1, 2)]
-        first = (at[0] - 8 * at[1] + 8 * at[3] - at[4]) / 0.12
-        return at[2], first, (-at[0] + 16 * at[1] - 30 * at[2] + 16 * at[3] - at[4]) / 12e-4
+        return five_points(lambda t: values(S + t * direction))
 
     gradient, hessian, line = np.empty((20, 4)), np.empty((20, 4)), np.empty((3, 20))
     loss.gradients(costs.read_only(), S, 0.0, 0, 20, gradient, hessian)
@@ -365,7 +353,7 @@ def test_adaboost_ecc_equals_its_twin(cost, seed, smoothing, max_depth):
     D = cost.shape[1]
     H, seen = np.zeros((60, D)), set()
     losses = [fsum(naive.pair_terms(cost, y, w, H).ravel()) / fsum(w)]
-    for tree, (leaf, vectors) in zip(model.model_.learners, rounds(model, X), strict=True):
+    for tree, leaf, vectors in rounds(model, X):
         sign = np.sign(vectors[np.argmax(np.abs(vectors[:, 0]))])
         expected, weight = naive.ecc_rates(cost, y, w, H, leaf, sign, smoothing)
         assert abs(sign.sum()) == D % 2  # halves
@@ -391,7 +379,7 @@ def test_the_largest_cut_parts_the_most_weight(cost, seed):
     X, y, w = problem(seed)
     model = AdaBoostECCClassifier(cost, n_estimators=6, colours="max-cut").fit(X, y, sample_weight=w)
     D, H = cost.shape[1], np.zeros((60, cost.shape[1]))
-    for leaf, vectors in rounds(model, X):
+    for _, leaf, vectors in rounds(model, X):
         terms = naive.pair_terms(cost, y, w, H)
         cuts = {}
         for colours in itertools.product([-1, 1], repeat=D):
@@ -548,8 +536,7 @@ def test_gradboost_equals_its_twin(cost, norm, seed):
         lengths = {s: np.linalg.norm(gradients(X, y, w, cost, H, [f])[0], dual) for s, f in every.items()}
         tree = model.model_.learners[round_]
         best = max(lengths.values())
-        f = np.where(X[:, tree.feature[0]] > tree.threshold[0], 1.0, -1.0)
-        f *= tree.value[2]
+        f = answers(tree, X)
         assert np.linalg.norm(gradients(X, y, w, cost, H, [f])[0], dual) == pytest.approx(best, rel=1e-9)
         assert best > nu * W
         responses.append(f)
@@ -620,63 +607,26 @@ def test_gradboost_with_a_dear_penalty_learns_nothing(norm):
     assert GradBoostClassifier(nu=10.0, norm=norm).fit(X, y).n_iter_ == 0
 
 
-def test_gradboosts_stages_are_its_models_after_so_many_rounds():
-    X, y, w = problem(0)
-    model = GradBoostClassifier(nu=0.02, n_estimators=7, keep_stages=True).fit(X, y, sample_weight=w)
-    for t, scores in enumerate(model.staged_decision_function(X), start=1):
-        shorter = GradBoostClassifier(nu=0.02, n_estimators=t).fit(X, y, sample_weight=w)
-        np.testing.assert_array_equal(scores, shorter.decision_function(X))
-
-
-@pytest.mark.parametrize("norm", ORDERS)
-def test_gradboosts_early_stopping_keeps_the_vectors_of_the_best_round(norm):
-    X, y, w = problem(1, 200)
-    model = GradBoostClassifier(
-        nu=1e-3, norm=norm, n_estimators=60, early_stopping=True, n_iter_no_change=5, random_state=0
-    ).fit(X, y, sample_weight=w)
-    assert 0 < model.n_iter_ == np.argmin(model.validation_risk_) < len(model.validation_risk_) - 1
-    model.set_params(n_estimators=model.n_iter_, n_iter_no_change=60)
-    best = model.decision_function(X)
-    np.testing.assert_array_equal(model.fit(X, y, sample_weight=w).decision_function(X), best)
-
-
 # -- all ---------------------------------------------------------------------------------------------------------------
-KINDS = [
-    GradBoostClassifier(n_estimators=30, max_features=0.5, n_jobs=2),
-    AOSOLogitBoostClassifier(n_estimators=10, learning_rate=0.5, max_features=0.5, n_jobs=2),
-    GentleBoostClassifier(n_estimators=4, variant="margin", max_depth=2),
-    AdaBoostECCClassifier(n_estimators=5, max_depth=2, n_jobs=2),
-    BAdaCostClassifier(n_estimators=5, max_features=0.5, n_jobs=2),
-    AdaBoostMHClassifier(n_estimators=5, response="sign", max_depth=3),
-    GentleBoostClassifier(n_estimators=5, max_depth=3, n_jobs=2),
-]
-
-
-def expected_failures(estimator):
-    """Of few noisy rows: see `tests/estimator/test_estimator.py`."""
-    of_margins = getattr(estimator, "variant", None) == "margin"
-    parts_rows = (
-        of_margins or isinstance(estimator, GradBoostClassifier) or getattr(estimator, "response", None) == "sign"
-    )
-    found = {"check_class_weight_classifiers": "learners may part single rows of little weight"} if parts_rows else {}
-    if of_margins:
-        for kind in ("dense", "sparse"):
-            found[f"check_sample_weight_equivalence_on_{kind}_data"] = (
-                "steps of pure leaves are alike, and rounding decides"
-            )
-    return found
-
-
-@pytest.mark.slow  # `tests/estimator/test_estimator.py` has other parameters of each
-@parametrize_with_checks(KINDS, expected_failed_checks=expected_failures)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
 @pytest.mark.parametrize(
-    "kind",
-    [BAdaCostClassifier, AdaBoostMHClassifier, GentleBoostClassifier, AdaBoostECCClassifier, AOSOLogitBoostClassifier],
+    ("model", "message"),
+    [
+        (AdaBoostMOClassifier(), "takes no other decision"),
+        (PIBoostClassifier(), "takes no other decision"),
+        (BAdaCostClassifier(), "margin vector for each class"),
+        (MCBoostClassifier(loss="mc"), "would never take another decision"),
+        (StagewiseMCBoostClassifier(), "would never take a decision that is no class, as -1"),
+        (MultiBoostClassifier(loss="logistic"), "would never take a decision that is no class, as -1"),
+        (StructBoostClassifier(), "StructBoostClassifier wants the true class's score above"),
+    ],
 )
+def test_a_decision_that_is_no_class_is_refused(model, message):
+    X, y, _ = problem(0)
+    with pytest.raises(ValueError, match=message):
+        model.set_params(cost=np.c_[COST, [1, 1, 1]]).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ALGORITHMS if "max_depth" in kind._rules])
 def test_costs_are_learnt(kind):
     """Two features of wine tell too little: the class whose mistakes are dear is missed less often."""
     X, y = load_wine(return_X_y=True)

@@ -1,7 +1,5 @@
 """What is proven of fits, beside definitions and general solvers: edges and bounds of REBEL's loss, optima by duality."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,6 +21,7 @@ from minrisk.steps.closed_form import kept_share, shortened
 from tests.helpers import naive
 from tests.helpers import naive_stagewise as twin
 from tests.helpers.common import crossed
+from tests.helpers.walks import answers
 
 PAPER = {"smoothing": 0.0, "fit_intercept": False}
 ROUNDING = 1e-9
@@ -164,13 +163,7 @@ def responses(X):
 
 def learner_responses(model, X):
     """Of the model's learners, (n, T)."""
-    stages = [np.zeros((len(X), len(model.classes_))), *(model.model_[: t + 1].scores(X) for t in range(model.n_iter_))]
-    out = np.empty((len(X), model.n_iter_))
-    for t, (before, after) in enumerate(itertools.pairwise(stages)):
-        vector = np.asarray(model.model_.vectors)[t]
-        k = np.abs(vector).argmax()
-        out[:, t] = np.sign((after - before)[:, k] * vector[k])
-    return out
+    return np.sign([answers(learner, X) for learner in model.model_.learners]).T
 
 
 def optimum(F, A, y, loss, penalty, start, low=0.0, most=np.inf):

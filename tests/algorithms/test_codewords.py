@@ -11,21 +11,12 @@ from sklearn.datasets import load_wine
 import minrisk
 from minrisk import MCBoostClassifier
 from minrisk.losses.gamma_phi import GAMMAS, PHIS, check_gamma_phi
-from tests.algorithms.test_mcboost import COST, problem
+from tests.algorithms.test_mcboost import problem
 from tests.helpers import naive_mcboost as twin
-from tests.helpers.common import in_units
+from tests.helpers.common import COST, in_units
+from tests.helpers.walks import leaves
 
 LOSSES = ("gll", "gel", "mc", "ls", "lt")
-
-
-def leaves_of(tree, X):
-    """The leaf's number of every row."""
-    node = np.zeros(len(X), dtype=int)
-    for _ in range(tree.depth):
-        node = tree.left[node] + (
-            (X[np.arange(len(X)), tree.feature[node]] > tree.threshold[node]) & (tree.left[node] != node)
-        )
-    return tree.vector[node]
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -40,7 +31,7 @@ def test_codewords_and_steps_equal_the_twin(loss, seed):
     along = 0.5 * twin.codewords(K) @ twin.codewords(K).T
     assert 2 <= model.n_iter_ <= 4 and model.model_.trees_per_round == 1
     for t, tree in enumerate(model.model_.learners):
-        leaf = leaves_of(tree, X)
+        leaf = leaves(tree, X)
         chosen, alpha = twin.codeword_round(loss, cost[y], y, weights, S, leaf)
         vectors = 0.8 * alpha * along[chosen]
         np.testing.assert_allclose(model.model_.vectors[first : first + len(chosen)], vectors, rtol=1e-6, atol=1e-9)
@@ -84,7 +75,7 @@ def test_two_classes_and_codewords_are_adaboost_on_its_stumps(seed):
     model = MCBoostClassifier(loss="gel", descent="codewords", weak_learner="stump", n_estimators=6)
     model.fit(X, y, sample_weight=weights)
     for tree, stage in zip(model.model_.learners, model.staged_decision_function(X), strict=True):
-        leaf, w = leaves_of(tree, X), weights * np.exp(-sign * F)
+        leaf, w = leaves(tree, X), weights * np.exp(-sign * F)
         g = np.array([np.sign(np.sum(w[leaf == side] * sign[leaf == side])) for side in range(2)])[leaf]
         error = w[g != sign].sum() / w.sum()
         F = F + 0.5 * np.log((1 - error) / error) * g
@@ -95,25 +86,6 @@ def test_what_codewords_need():
     X, y = load_wine(return_X_y=True)
     with pytest.raises(ValueError, match="descent='codewords' needs learners whose leaves are classes"):
         MCBoostClassifier(descent="codewords").fit(X, y)
-
-
-def test_files_stages_threads_and_going_on(tmp_path):
-    X, y = load_wine(return_X_y=True)
-    for options in (
-        {"descent": "codewords", "subsample": 0.8},
-        {"loss": "gamma-phi", "gamma": "log", "descent": "codewords"},
-    ):
-        model = MCBoostClassifier(COST, weak_learner="tree", n_estimators=6, random_state=0, **options).fit(X, y)
-        *_, last = model.staged_decision_function(X)
-        np.testing.assert_array_equal(last, model.decision_function(X))
-        minrisk.save(model, tmp_path / "model")
-        again = minrisk.load(tmp_path / "model")
-        np.testing.assert_array_equal(again.decision_function(X), last)
-        two = clone(model).set_params(n_jobs=2).fit(X, y)
-        np.testing.assert_array_equal(two.decision_function(X), last)
-        half = clone(model).set_params(n_estimators=3, warm_start=True).fit(X, y).set_params(n_estimators=6).fit(X, y)
-        np.testing.assert_array_equal(half.decision_function(X), last)
-        assert model.score(X, y) > 0.9
 
 
 # -- gamma and phi -----------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""MultiBoost under a bound on |W|_1 (Eq. 17), its stages and early stopping, and the tolerances of its solver."""
+"""MultiBoost under a bound on |W|_1 (Eq. 17) and its solver; stages and early stopping of all that correct earlier rounds."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import minrisk
 from benchmarks.before_after import blobs
-from minrisk import MultiBoostClassifier, StagewiseMCBoostClassifier
+from minrisk import GradBoostClassifier, MultiBoostClassifier, StagewiseMCBoostClassifier, StructBoostClassifier
 from minrisk.steps.penalised import onto_bound, projected_descent
 from tests.helpers import naive_stagewise as twin
 
@@ -91,51 +91,63 @@ def test_projected_gradients_find_a_known_minimum():
     np.testing.assert_allclose(found, onto_bound(c, 2.0), atol=1e-9)
 
 
-@pytest.mark.parametrize("penalty", ["l1", "l2", "constraint"])
-def test_kept_stages_are_the_models_after_so_many_rounds(penalty, tmp_path):
+CORRECTED = {
+    **{
+        f"multiboost {penalty}": MultiBoostClassifier(penalty=penalty, bound=3.0)
+        for penalty in ("l1", "l2", "constraint")
+    },
+    "structboost": StructBoostClassifier(nu=0.01, solver_iterations=8),
+    **{f"gradboost {norm}": GradBoostClassifier(nu=1e-3, norm=norm) for norm in ("l2", "linf")},
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", CORRECTED)
+def test_kept_stages_are_the_models_after_so_many_rounds(name, tmp_path):
     X, y = blobs()
-    options = {"penalty": penalty, "bound": 3.0, "keep_stages": True}
-    model = MultiBoostClassifier(n_estimators=8, **options).fit(X, y)
+
+    def fitted(n, **more):
+        return clone(CORRECTED[name]).set_params(n_estimators=n, **more).fit(X, y)
+
+    model, differ = fitted(8, keep_stages=True), 0
     assert model.n_iter_ == 8
-    shorter = [MultiBoostClassifier(n_estimators=t, penalty=penalty, bound=3.0).fit(X, y) for t in range(1, 9)]
-    differ = 0
-    for t, (scores, part) in enumerate(zip(model.staged_decision_function(X), shorter, strict=True), 1):
-        np.testing.assert_array_equal(scores, part.decision_function(X))
+    for t, scores in enumerate(model.staged_decision_function(X), 1):
+        part = fitted(t)
         np.testing.assert_array_equal(model.model_[:t].scores(X), scores)
-        differ += not np.array_equal(part.model_.vectors, model.model_.vectors[:t])
+        if part.n_iter_:  # else a constant was the better model
+            np.testing.assert_array_equal(scores, part.decision_function(X))
+            differ += not np.array_equal(part.model_.vectors, model.model_.vectors[:t])
     assert differ > 3  # corrections were made
+    assert part.model_.corrected is None
+    np.testing.assert_array_equal(part.model_.vectors, model.model_.vectors)
     minrisk.save(model, tmp_path / "model")
     again = minrisk.load(tmp_path / "model")
     for one, other in zip(again.staged_decision_function(X), model.staged_decision_function(X), strict=True):
         np.testing.assert_array_equal(one, other)
-    half = (
-        MultiBoostClassifier(n_estimators=3, warm_start=True, **options).fit(X, y).set_params(n_estimators=8).fit(X, y)
-    )
+    half = fitted(3, keep_stages=True, warm_start=True).set_params(n_estimators=8).fit(X, y)
     np.testing.assert_array_equal(half.model_.corrected, model.model_.corrected)
-    plain = MultiBoostClassifier(n_estimators=8, penalty=penalty, bound=3.0).fit(X, y)
-    assert plain.model_.corrected is None
-    np.testing.assert_array_equal(plain.model_.vectors, model.model_.vectors)
+    np.testing.assert_array_equal(half.train_loss_, model.train_loss_)
+    if name == "structboost":
+        assert half.certificate_ == model.certificate_ == part.certificate_
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("keep", [False, True])
-def test_early_stopping_keeps_the_vectors_of_the_best_round(keep):
+@pytest.mark.parametrize("name", [name for name in CORRECTED if name not in ("multiboost l2", "multiboost constraint")])
+def test_early_stopping_keeps_the_vectors_of_the_best_round(name, keep):
+    from minrisk.boosting.monitors import split_rows
+
     X, y = blobs(400, seed=3)
-    model = MultiBoostClassifier(
-        n_estimators=60,
-        nu=1e-4,
-        early_stopping=True,
-        n_iter_no_change=8,
-        keep_stages=keep,
-        validation_fraction=0.3,
-        random_state=1,
-    ).fit(X, y)
-    assert model.n_iter_ == int(np.argmin(model.validation_risk_)) > 2
+    options = {"early_stopping": True, "n_iter_no_change": 8, "validation_fraction": 0.3, "random_state": 1}
+    model = clone(CORRECTED[name]).set_params(n_estimators=60, keep_stages=keep, **options)
+    if name == "multiboost l1":
+        model.set_params(nu=1e-4)
+    model.fit(X, y)
+    assert model.n_iter_ == int(np.argmin(model.validation_risk_)) > 1
     assert len(model.validation_risk_) > model.n_iter_ + 1  # it was stopped later
     short = clone(model).set_params(n_estimators=model.n_iter_).fit(X, y)
     np.testing.assert_array_equal(short.model_.vectors, model.model_.vectors)
     np.testing.assert_array_equal(short.decision_function(X), model.decision_function(X))
-    from minrisk.boosting.monitors import split_rows
-
     rest = split_rows(y, 0.3, model._seed)[1]
     assert model.validation_risk_[model.n_iter_] == pytest.approx(np.mean(model.predict(X[rest]) != y[rest]))
     assert (model.model_.corrected is not None) == keep

@@ -451,26 +451,6 @@ def test_a_pool_has_the_rounds_of_the_longest_of_its_members(checkpoints):
     assert len(model.train_loss_) == model.n_iter_ + 1
 
 
-@pytest.mark.parametrize(
-    "options",
-    slow_after(2, [{}, {"subsample": 0.5}, {"sketch": None}, {"surrogate": "exponential"}, {"cv": 1}, {"pool": False}]),
-)
-def test_threads_do_not_change_a_byte(options, digits, tmp_path):
-    X, _, y, _ = digits
-    for n_jobs in (1, 2, 3):
-        model = MinRiskClassifier(random_state=3, n_estimators=8, n_jobs=n_jobs, **options).fit(X, y)
-        minrisk.save(model, tmp_path / str(n_jobs))
-    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes() == (tmp_path / "3").read_bytes()
-
-
-def test_order_of_the_rows_does_not_matter(digits):
-    X, X_test, y, _ = digits
-    order = np.random.default_rng(0).permutation(len(y))
-    models = [MinRiskClassifier(random_state=0, n_estimators=8).fit(X[o], y[o]) for o in (slice(None), order)]
-    p, q = (model.predict_proba(X_test) for model in models)
-    np.testing.assert_allclose(p, q, rtol=1e-6, atol=1e-9)
-
-
 def test_few_rows_take_the_short_way(fitted, digits):
     _, X, _, _ = digits
     p = fitted.predict_proba(X)

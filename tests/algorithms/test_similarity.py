@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minrisk
 from minrisk import LocalizedSimilaritiesClassifier, REBELClassifier
@@ -14,12 +13,12 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import boost
 from minrisk.data.distances import Points, Units
 from minrisk.learners.base import Round
-from minrisk.learners.similarity import Similarities, Similarity
+from minrisk.learners.similarity import Similarities
 from minrisk.rows.base import LIMITS, Limits
 from minrisk.rows.similar import SimilarRows, neighbors_of
 from minrisk.steps.base import StepProblem
 from tests.helpers import naive_similarity as twin
-from tests.helpers.common import check_packed, make_costs, slow_after
+from tests.helpers.common import COST, make_costs, slow_after
 
 
 def similar(response="real", **options):
@@ -35,12 +34,6 @@ def problem(seed, whole=False):
     y[:K] = np.arange(K)
     X[n - 3 :], y[n - 3 :] = X[:3], y[:3]  # coincident, alike
     return X, y, rng.uniform(0.5, 2.0, n), K
-
-
-@pytest.mark.slow  # `tests/estimator/test_estimator.py` has other parameters of each
-@parametrize_with_checks([similar(n_estimators=5), similar("sign", n_estimators=5, scaling="standard", n_jobs=2)])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 # -- exactness -------------------------------------------------------------------------------------------------------
@@ -246,43 +239,6 @@ def test_scaling_and_missing_values(scaling):
 
 
 # -- determinism, files, stages ----------------------------------------------------------------------------------------
-COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
-
-
-@pytest.mark.parametrize("response", ["real", "sign"])
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"two_point": False},
-        {"subsample": 0.6, "random_state": 1},
-        {"n_candidates": 4},
-        {"n_neighbors": 12},
-        {"loss": "logistic"},
-        {"loss": "squared"},
-    ],
-)
-def test_files_stages_threads_and_going_on(response, options, tmp_path):
-    X, y = load_iris(return_X_y=True)
-    model = similar(response, cost=COST, n_estimators=8, **options).fit(X, y)
-    assert len(model.model_) == model.n_iter_ == 8
-    *_, last = model.staged_decision_function(X)
-    np.testing.assert_allclose(last, model.decision_function(X), rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(model.model_[:3].scores(X), list(model.model_.staged_scores(X))[2], atol=1e-12)
-    minrisk.save(model, tmp_path / "model")
-    again = minrisk.load(tmp_path / "model")
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-    two = clone(model).set_params(n_jobs=2).fit(X, y)
-    minrisk.save(two, tmp_path / "two")
-    assert (tmp_path / "two").read_bytes() == (tmp_path / "model").read_bytes()
-    half = clone(model).set_params(n_estimators=4, warm_start=True).fit(X, y)
-    half.set_params(n_estimators=8).fit(X, y)
-    np.testing.assert_array_equal(half.train_loss_, model.train_loss_)
-    np.testing.assert_array_equal(half.decision_function(X), model.decision_function(X))
-    more = again.set_params(warm_start=True, n_estimators=9).fit(X, y)
-    assert more.n_iter_ == 9 and more.train_loss_[-1] < more.train_loss_[-2]
-
-
 def test_going_on_with_other_data_keeps_earlier_rounds():
     X, y = load_iris(return_X_y=True)
     model = similar(n_estimators=5, scaling="standard", warm_start=True).fit(X, y)
@@ -311,15 +267,6 @@ def test_blocks_of_rows_and_the_cache_do_not_matter():
         np.testing.assert_array_equal(a, b)
 
 
-def test_weights_are_repetitions():
-    X, y, _, _ = problem(1)
-    drawn = (np.random.default_rng(seed).integers(0, 4, len(y)) for seed in range(100))
-    counts = next(c for c in drawn if len(set(np.bincount(y, c))) == 4)  # classes alike: the eigenvector would be any
-    weighted = similar(n_estimators=10).fit(X, y, sample_weight=counts)
-    repeated = similar(n_estimators=10).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts))
-    np.testing.assert_allclose(weighted.train_loss_, repeated.train_loss_, rtol=1e-9)
-
-
 def test_costs_change_decisions_and_per_row_costs_agree():
     X, y = load_iris(return_X_y=True)
     X = X[:, :2]
@@ -332,15 +279,13 @@ def test_costs_change_decisions_and_per_row_costs_agree():
     assert refer.decision_function(X).shape == (150, 4)
 
 
-def test_stops_at_the_target_and_on_validated_risk():
+def test_stops_at_the_target():
     X, y = load_wine(return_X_y=True)
     model = similar(n_estimators=5000, target_loss="1/n").fit(X, y)
     assert model.train_loss_[-1] < 1 / len(y) <= model.train_loss_[-2]
     assert clone(model).set_params(target_loss=0.5).fit(X, y).train_loss_[-2] >= 0.5
     rounds = model.n_iter_
     assert model.set_params(warm_start=True).fit(X, y).n_iter_ == rounds  # already there
-    stopped = similar(n_estimators=300, early_stopping=True, n_iter_no_change=5, random_state=0).fit(X, y)
-    assert stopped.n_iter_ == int(np.argmin(stopped.validation_risk_))
 
 
 def test_parameters_are_checked():
@@ -356,34 +301,6 @@ def test_parameters_are_checked():
     ):
         with pytest.raises(ValueError, match=message):
             similar(**parameters).fit(X, y)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"near": np.array([7, 0], dtype=np.int32)},
-        {"near": np.array([-1, 0], dtype=np.int32)},
-        {"span": np.array([1.0])},
-        {"span": np.array([0.0, 1.0])},
-        {"scale": np.zeros(2)},
-        {"anchors": np.full((2, 2), np.nan)},
-        {"far": np.array([2, -1], dtype=np.int32)},
-        {"center": np.zeros(3)},
-        {"anchor_row": np.array([-1, 2])},
-    ],
-)
-def test_forged_arrays_are_refused(change):
-    from minrisk.model.additive import pack
-
-    units = Units.of(np.eye(2), "none")
-    learners = [
-        Similarity(np.eye(2), np.array([0, 1]), 2.0, True, units, np.ones(1)),
-        Similarity(np.eye(2)[:1], np.array([0]), 1.0, True, units, np.ones(1)),
-    ]
-    packed = pack(learners)
-    check_packed(packed, 2)
-    with pytest.raises(ValueError):
-        check_packed(packed, 2, **change)
 
 
 def test_importances_find_the_feature_that_matters():

@@ -9,13 +9,12 @@ from scipy.optimize import linprog
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import minrisk
-from benchmarks.before_after import blobs
 from minrisk import StructBoostClassifier
 from minrisk.steps.cutting_planes import Bundle, Plane
 from tests.helpers.common import crossed, slow_after
+from tests.helpers.walks import answers
 
 
 def few(seed, n=40, K=3):
@@ -88,9 +87,7 @@ def test_rounds_are_those_of_the_paper(cost, seed):
     """After each of them all vectors solve the linear program of the learners so far."""
     X, y, _, _ = few(seed, 60, 4)
     model = StructBoostClassifier(cost, nu=0.01, n_estimators=10, keep_stages=True, **AS_IN_THE_PAPER).fit(X, y)
-    F = np.array(
-        [np.where(X[:, one.feature[0]] > one.threshold[0], one.value[2], one.value[1]) for one in model.model_.learners]
-    ).T
+    F = np.array([answers(one, X) for one in model.model_.learners]).T
     for t in range(1, 11):
         stage, least = model.model_[:t], least_objective(F[:, :t], cost[y], y, np.ones(len(y)), 0.01)
         found = 0.01 * np.asarray(stage.vectors).sum() + slacks(cost[y], y, stage.scores(X)).mean()
@@ -98,7 +95,7 @@ def test_rounds_are_those_of_the_paper(cost, seed):
     assert least < 0.9 * cost[y].max(axis=1).mean()  # which no learner at all would lose
 
 
-@pytest.mark.parametrize(("costs", "nu", "seed"), crossed(["by row", "equal", "table"], [0.02, 0.1], range(4)))
+@pytest.mark.parametrize(("costs", "nu", "seed"), crossed(["by row", "equal", "table"], [0.02, 0.1], range(2)))
 def test_the_objective_is_that_of_the_linear_program_of_all_constraints(seed, nu, costs):
     X, y, cost, weights = few(seed)
     if costs == "equal":
@@ -167,7 +164,7 @@ def test_rounds_end_by_the_duality_gap():
     assert nothing.n_iter_ == 0 and nothing.predict(X).tolist() == [np.argmin(cost[y].mean(axis=0))] * len(y)
 
 
-@pytest.mark.parametrize(("seed", "K", "planes"), [(5, 3, 10), (3, 4, 10), (5, 4, 10), (4, 4, 20)])
+@pytest.mark.parametrize(("seed", "K", "planes"), [(5, 3, 10), (4, 4, 20)])
 def test_rounds_that_end_by_themselves_have_reached_the_optimum(seed, K, planes):
     """Planes of the last round may find better vectors than those of the model, which alone count."""
     X, y, cost, weights = few(seed, 24, K)
@@ -245,54 +242,3 @@ def test_the_learner_is_the_one_of_the_largest_edge_in_the_dual(weak_learner, mo
         best = np.abs(gradient.T @ all_stumps(X)).max()
         assert largest == pytest.approx(best, rel=1e-9) if weak_learner == "stump" else largest >= best * (1 - 1e-9)
         np.testing.assert_allclose(gradient.sum(axis=1), 0.0, atol=1e-12)
-
-
-OPTIONS = {"nu": 0.01, "solver_iterations": 8}
-
-
-def test_stages_and_warm_starts_are_shorter_fits(tmp_path):
-    X, y = blobs()
-    model = StructBoostClassifier(n_estimators=7, keep_stages=True, **OPTIONS).fit(X, y)
-    shorter = [StructBoostClassifier(n_estimators=t, **OPTIONS).fit(X, y) for t in range(1, 8)]
-    for t, (scores, part) in enumerate(zip(model.staged_decision_function(X), shorter, strict=True), 1):
-        np.testing.assert_array_equal(scores, part.decision_function(X) if part.n_iter_ else scores)
-        np.testing.assert_array_equal(model.model_[:t].scores(X), scores)
-    minrisk.save(model, tmp_path / "model")
-    again = minrisk.load(tmp_path / "model")
-    for one, other in zip(again.staged_decision_function(X), model.staged_decision_function(X), strict=True):
-        np.testing.assert_array_equal(one, other)
-    half = StructBoostClassifier(n_estimators=3, warm_start=True, keep_stages=True, **OPTIONS).fit(X, y)
-    half.set_params(n_estimators=7).fit(X, y)
-    np.testing.assert_array_equal(half.model_.corrected, model.model_.corrected)
-    np.testing.assert_array_equal(half.train_loss_, model.train_loss_)
-    assert half.certificate_ == model.certificate_ == shorter[-1].certificate_
-
-
-def test_early_stopping_keeps_the_vectors_of_the_best_round():
-    X, y = blobs(400, seed=3)
-    model = StructBoostClassifier(
-        n_estimators=40, early_stopping=True, n_iter_no_change=6, validation_fraction=0.3, random_state=1, **OPTIONS
-    ).fit(X, y)
-    assert model.n_iter_ == int(np.argmin(model.validation_risk_)) > 1
-    short = clone(model).set_params(n_estimators=model.n_iter_).fit(X, y)
-    np.testing.assert_array_equal(short.model_.vectors, model.model_.vectors)
-
-
-def test_a_decision_that_is_no_class_is_refused():
-    X, y, cost, _ = few(0)
-    with pytest.raises(ValueError, match="StructBoostClassifier wants the true class's score above"):
-        StructBoostClassifier(np.hstack([cost, np.ones((3, 1))])).fit(X, y)
-
-
-@pytest.mark.slow  # `tests/estimator/test_estimator.py` has other parameters of each
-@parametrize_with_checks(
-    [
-        StructBoostClassifier(n_estimators=10, solver_iterations=5),
-        StructBoostClassifier(n_estimators=5, solver_iterations=5, weak_learner="tree", max_features=0.5, n_jobs=2),
-    ],
-    expected_failed_checks=lambda estimator: {
-        "check_class_weight_classifiers": "learners may part single rows of little weight"
-    },
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)

@@ -9,8 +9,9 @@ import time
 import pytest
 
 import minrisk
+from tests.helpers.command_line import run
 from tests.helpers.common import slow_after
-from tests.helpers.kills import HIDDEN, command, kill_at_random, start, write_table
+from tests.helpers.kills import HIDDEN, fit, kill_at_random, start, write_table
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 CASES = int(os.environ.get("MINRISK_ATTACK_CASES", "3"))
@@ -23,11 +24,10 @@ from minrisk.cli import main
 main()
 """
 FITTING = """
-fit = minrisk.algorithms.MinRiskClassifier.fit
 def slow(self, X, y, **more):
     sys.stderr.write("ready\\n")
     time.sleep(60)
-minrisk.algorithms.MinRiskClassifier.fit = slow
+minrisk.algorithms.REBELClassifier.fit = slow
 """
 BUSY = FITTING.replace(
     "    time.sleep(60)",
@@ -75,7 +75,7 @@ def folder(tmp_path):
 
 def stop(folder, prelude, *signals, pause=0.0):
     """Start a fit, send signals when it is ready; its exit code, what was said then, and seconds until the end."""
-    process = start(sys.executable, "-c", RUN.format(prelude), *command(folder, 1)[3:])
+    process = start(sys.executable, "-c", RUN.format(prelude), *fit(folder, 1))
     line = process.stderr.readline()
     while line and line != "ready\n":
         line = process.stderr.readline()
@@ -152,11 +152,12 @@ def test_a_kill_leaves_the_old_model_or_the_new_one(n, seed, tmp_path):
     for kill in kill_at_random(tmp_path, n, seed):
         assert kill.holds in ("old", "new"), kill
         assert "Traceback" not in kill.said or kill.code == -getattr(signal, kill.signal), kill
-    assert start(*command(tmp_path, 1)).wait() == 0 and not list(tmp_path.glob(HIDDEN))
+    run(*fit(tmp_path, 1))
+    assert not list(tmp_path.glob(HIDDEN))
 
 
 def test_a_reader_that_leaves_ends_the_command_quietly(folder):
-    assert start(*command(folder, 1)).wait() == 0
+    run(*fit(folder, 1))
     for how in ("", " --json"):
         line = f"{sys.executable} -m minrisk show {folder / 'm.minrisk'}{how} | head -1"
         done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60)

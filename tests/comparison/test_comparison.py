@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import (
@@ -38,45 +37,14 @@ from minrisk.comparison.store import described, digest
 from minrisk.costs import CostMatrix
 from minrisk.inspection import CriticalDifferenceDisplay
 from tests.helpers.common import slow_after
+from tests.helpers.counted import COSTS, Counted, made
 
 ROOT = Path(__file__).parents[2]
-COSTS = [[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [9.0, 3.0, 0.0]]
 TIMES = ("fit_seconds", "predict_seconds")
 # a thread of joblib's may still look up a task that has been taken back: nothing waits for it any more
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Exception in thread ExecutorManagerThread:pytest.PytestUnhandledThreadExceptionWarning"
 )
-
-
-def made(n=120, seed=0, K=3):
-    """Rows whose first column is their number."""
-    rng = np.random.default_rng(seed)
-    y = np.concatenate([np.arange(K), rng.integers(0, K, n - K)])
-    X = rng.normal(size=(n, 3)) + 0.8 * y[:, None]
-    X[:, 0] = np.arange(n)
-    return X, y
-
-
-class Counted(ClassifierMixin, BaseEstimator):
-    """Says in a file that it was fitted; may fail where a row is not among the training rows."""
-
-    def __init__(self, log=None, fails_without=None, shift=0, pause=0.0, dies=False):
-        self.log, self.fails_without, self.shift, self.pause, self.dies = log, fails_without, shift, pause, dies
-
-    def fit(self, X, y):
-        if self.fails_without is not None and self.fails_without not in X[:, 0]:
-            raise RuntimeError("it had to be there")
-        time.sleep(self.pause)
-        if self.dies:
-            os._exit(9)
-        with open(self.log, "a") as file:
-            file.write("fit\n")
-        self.classes_, counts = np.unique(y, return_counts=True)
-        self.most_ = self.classes_[(counts.argmax() + self.shift) % len(self.classes_)]
-        return self
-
-    def predict(self, X):
-        return np.full(len(X), self.most_)
 
 
 def without_times(result):
@@ -342,8 +310,8 @@ def test_what_is_no_fold_is_done_again(tmp_path, content):
 
 SCRIPT = """
 import sys
-sys.path[:0] = [{tests!r}, {root!r}]
-from test_comparison import COSTS, Counted, made
+sys.path.insert(0, {root!r})
+from tests.helpers.counted import COSTS, Counted, made
 from minrisk import compare
 if __name__ == "__main__":
     print("ready", flush=True)
@@ -357,9 +325,7 @@ if __name__ == "__main__":
 )
 def test_a_process_that_is_killed_loses_nothing_finished(tmp_path, how, n_jobs):
     log, folder = tmp_path / "log", tmp_path / "kept"
-    code = SCRIPT.format(
-        tests=str(Path(__file__).parent), root=str(ROOT), log=str(log), folder=str(folder), n_jobs=n_jobs
-    )
+    code = SCRIPT.format(root=str(ROOT), log=str(log), folder=str(folder), n_jobs=n_jobs)
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )

@@ -40,7 +40,7 @@ from minrisk.costs.labels import (
     written_numbers,
 )
 from minrisk.costs.reading import stated_cost
-from tests.helpers.common import crossed, slow_after
+from tests.helpers.common import crossed
 
 VALUES = np.array([[0, 1, 2], [30, 0, 4], [5, 6, 0.0]])
 NAMES = np.array(["mid", "high", "low"])  # sorted: high, low, mid
@@ -458,15 +458,6 @@ def test_numbered_classes_of_labels_that_look_like_numbers(data, labels):
             np.testing.assert_array_equal(ours.fit(X, codes).predict(X), plain.fit(X, codes).predict(X))
         else:
             np.testing.assert_array_equal(ours.fit(X, y).predict(X), plain.fit(X, y).predict(X))
-
-
-@pytest.mark.parametrize("algorithm", slow_after(1, [REBELClassifier, MinRiskClassifier]))
-def test_meta_estimators_take_costs_labelled_by_numbers(data, algorithm):
-    X, code = data
-    y = np.array([5, 10, 15])[code]
-    ours, plain = (metas(quick(algorithm, cost), X, y) for cost in (CostMatrix(VALUES, [5, 10, 15]), VALUES))
-    for labelled, positional in zip(ours, plain, strict=True):
-        np.testing.assert_array_equal(labelled(), positional())
 
 
 @pytest.mark.parametrize("labels", [["9", "10", "11"], ["5", "10", "15"], ["-2", "-1", "0"], ["a", 1, 2]])

@@ -386,18 +386,6 @@ def test_sources_that_cannot_be_used(tmp_path):
         REBELClassifier().fit(Chunks(lambda: [(X_SMALL, Y_SMALL)]), Y_SMALL)
 
 
-@pytest.mark.parametrize("later", [40, 80])
-def test_chunks_that_change_are_noticed(later):
-    sizes = iter([60, later, later])
-
-    def give():
-        n = next(sizes)
-        yield np.resize(X_SMALL, (n, 6)), np.resize(Y_SMALL, n)
-
-    with pytest.raises(ValueError, match="must be the same whenever they are read: first there were 60 rows, now"):
-        REBELClassifier(n_estimators=2).fit(Chunks(give))
-
-
 def test_what_looks_at_all_rows_at_once_refuses_many(monkeypatch):
     monkeypatch.setattr(row_blocks, "DENSE_VALUES", 100)
     for estimator in (MCBoostClassifier(n_estimators=2), LocalizedSimilaritiesClassifier(n_estimators=2)):
@@ -459,42 +447,6 @@ def test_files_that_do_not_belong_together(tmp_path):
 
 
 # -- sources that change -----------------------------------------------------------------------------------------------
-def changing(change):
-    """Chunks of 100 rows, which from the second reading on are as `change` makes them of X, y, weights and the number."""
-    rng, readings = np.random.default_rng(0), []
-    X = rng.normal(size=(500, 3))
-    y, weight = np.array(["a", "b"])[(X[:, 0] > 0).astype(int)], rng.random(500)
-
-    def made():
-        readings.append(0)
-        for number in range(5):
-            part = slice(100 * number, 100 * number + 100)
-            rows = X[part].copy(), y[part].copy(), weight[part].copy()
-            yield rows if len(readings) == 1 else change(*rows, number)
-
-    return made
-
-
-def reversed_rows(column):
-    """One column of the third chunk, or all, from the last row to the first."""
-
-    def change(*rows):
-        *columns, number = rows
-        return tuple(own[::-1] if number == 2 and column in (j, "all") else own for j, own in enumerate(columns))
-
-    return change
-
-
-@pytest.mark.parametrize("column", [0, 1, 2, "all"])
-@pytest.mark.parametrize("estimator", [MinRiskClassifier(n_estimators=3), REBELClassifier(n_estimators=3)], ids=str)
-def test_chunks_that_change_are_refused(estimator, column, monkeypatch):
-    monkeypatch.setattr("minrisk.estimator.inputs.KEPT_VALUES", 100)
-    with pytest.raises(
-        ValueError, match=r"same whenever they are read: chunk 2 \(rows 200 to 299\) now holds others, or in"
-    ):
-        clone(estimator).fit(Chunks(changing(reversed_rows(column))))
-
-
 def test_chunks_may_be_divided_otherwise(monkeypatch):
     """Only what they hold counts: of the same rows in chunks of other sizes and types nothing is said."""
     monkeypatch.setattr("minrisk.estimator.inputs.KEPT_VALUES", 100)

@@ -10,7 +10,6 @@ from sklearn.metrics import log_loss
 from minrisk import MinRiskClassifier, load, save
 from minrisk.data.binning import fit_binner
 from minrisk.ensemble import defaults
-from minrisk.ensemble.defaults import Settings
 from minrisk.ensemble.driver import Driver
 from minrisk.ensemble.logistic import (
     Logistic,
@@ -29,8 +28,7 @@ from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import folded_rows
 from tests.helpers.common import slow_after, without_kinds
-
-USUAL = Settings(0.5, None, None, 1, 1e-3, 2, None, 8192, 1.0)
+from tests.helpers.pools import USUAL
 
 
 def drawn(seed, n=600, d=6, K=3, rare=1.0, size=0.7):

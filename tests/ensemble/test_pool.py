@@ -13,7 +13,7 @@ from minrisk.boosting.loop import Progress
 from minrisk.data.binning import fit_binner
 from minrisk.ensemble import defaults
 from minrisk.ensemble.calibration import LARGEST_WEIGHT, fit_mixture, fit_weight, half_row
-from minrisk.ensemble.defaults import DOUBT, LINEAR_FEATURES, PRINCIPAL, SHIFT_ROWS, Settings
+from minrisk.ensemble.defaults import DOUBT, LINEAR_FEATURES, PRINCIPAL, SHIFT_ROWS
 from minrisk.ensemble.driver import Driver
 from minrisk.ensemble.ensemble import Ensemble, averaged_model, mean_losses, slope_of, validated_risk
 from minrisk.ensemble.folds import folds_of
@@ -22,14 +22,15 @@ from minrisk.ensemble.table import Table, linear_columns
 from minrisk.ensemble.training import report, train_ensemble
 from minrisk.model.links import log_probabilities
 from minrisk.model.projection import Projection
-from minrisk.model.trees import CONSTANT, Tree
+from minrisk.model.trees import CONSTANT
 from minrisk.rows.columns import Columns
 from minrisk.rows.factory import folded_rows
 from tests.helpers.common import check_packed, make_costs, random_costs, without_kinds
+from tests.helpers.pools import USUAL, example
+from tests.helpers.walks import added, random_tree
 
 LINKS = ("sigmoid2", "softmax")  # of surrogates that are pooled
 SLOPES = {"sigmoid2": 2.0, "softmax": 1.0}  # of the log-odds, by the scores
-USUAL = Settings(0.5, None, None, 1, 1e-3, 2, None, 8192, 1.0)  # the defaults of `MinRiskClassifier`
 
 
 # -- weights -------------------------------------------------------------------------------------------------------------
@@ -109,14 +110,6 @@ class Judges:
         """What the package finds."""
         parts, doubt = [self.held(s) for s in scores], np.zeros(len(scores)) if doubt is None else doubt
         return fit_mixture(self.link, parts, self.frequencies, doubt, np.ones(len(scores)))
-
-
-def example(rng, link, n=200, K=4, spread=2.0):
-    """Scores from which the classes are drawn, stretched; the factor is about the best temperature."""
-    scores = rng.normal(size=(n, K))
-    p = np.exp(log_probabilities(link, scores))
-    codes = (p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
-    return spread * scores, np.minimum(codes, K - 1), rng.uniform(0.2, 2, n)
 
 
 def truth(codes, K, height=6.0):
@@ -452,23 +445,6 @@ def doubts_of(pool):
     return {fit.kind.name: fit.doubt for fit in pool.fits}
 
 
-def test_threads_do_not_change_a_pool():
-    rng, codes, folds, scores = task(8)
-    told = [scores, truth(codes, 3, 2.0) + rng.normal(size=scores.shape), rng.normal(size=scores.shape)]
-    pools = []
-    for n in (1, 3):
-        with Workers(n) as workers:
-            pools.append(
-                pool_of(
-                    [Told(str(i) if i else "plain", t, codes, folds, workers=workers) for i, t in enumerate(told)], 9
-                )
-            )
-    one, other = pools
-    np.testing.assert_array_equal(one.shares, other.shares)
-    assert one.temperature == other.temperature
-    np.testing.assert_array_equal(one.held._scores, other.held._scores)
-
-
 def test_without_probabilities_there_is_one_candidate():
     _, codes, folds, scores = task(9)
     found = pool_of([Told("plain", scores, codes, folds, None)], 7)
@@ -668,51 +644,14 @@ def test_too_many_or_too_few_features_have_no_linear_ones():
 
 
 # -- one model -----------------------------------------------------------------------------------------------------------
-def random_tree(rng, n_columns, depth):
-    """Splits of any columns at any values."""
-    feature, threshold, left, leaves = [0], [np.inf], [0], [0]
-    for _ in range(depth):
-        node = leaves.pop(rng.integers(len(leaves)))
-        first = len(feature)
-        feature[node], threshold[node], left[node] = int(rng.integers(n_columns)), float(rng.normal()), first
-        leaves += [first, first + 1]
-        feature += [0, 0]
-        threshold += [np.inf, np.inf]
-        left += [first, first + 1]
-    n, value, vector, gain = len(feature), np.zeros(len(feature)), np.zeros(len(feature)), np.ones(len(feature))
-    value[leaves], vector[leaves], gain[leaves] = 1.0, np.arange(len(leaves)), 0.0
-    deep = np.zeros(n, dtype=int)
-    for node in range(n):
-        if left[node] != node:
-            deep[left[node]] = deep[left[node] + 1] = deep[node] + 1
-    return Tree(
-        np.array(feature, dtype=np.int32),
-        np.zeros(n, dtype=np.int32),
-        np.array(threshold),
-        np.array(left, dtype=np.int32),
-        value,
-        vector.astype(np.int32),
-        gain,
-        int(deep.max()),
-    )
-
-
-def added(tree, vectors, X):
-    """What a tree adds to the scores of raw rows, (n, D): every row one node down until all are in leaves."""
-    node, rows = np.zeros(len(X), dtype=int), np.arange(len(X))
-    while np.any(inner := tree.left[node] != node):
-        down = tree.left[node] + (X[rows, tree.feature[node]] > tree.threshold[node])
-        node = np.where(inner, down, node)
-    return tree.value[node][:, None] * vectors[tree.vector[node]]
-
-
 def random_pool(rng, n_columns, D, n_fits=3, n_members=2):
     """Members of different lengths, some shorter than the rounds of their fit."""
     fits, shares = [], rng.dirichlet(np.ones(n_fits))
     for _ in range(n_fits):
         members = []
         for _ in range(n_members):
-            trees = [random_tree(rng, n_columns, int(rng.integers(1, 6))) for _ in range(rng.integers(0, 9))]
+            sizes = rng.integers(2, 7, rng.integers(0, 9))
+            trees = [random_tree(rng, n_columns, n, n, ones=True) for n in sizes]
             vectors = [rng.normal(size=(tree.n_vectors, D)) for tree in trees]
             members.append(Progress(trees, vectors, rng.normal(size=D)))
         kind = Told("plain", np.zeros((1, D)), np.zeros(1, dtype=int), np.zeros(1, dtype=int))
@@ -791,7 +730,7 @@ def test_columns_that_no_tree_names_are_dropped():
     projection, pool = Projection(np.zeros(2), np.ones(2), weights), random_pool(rng, 2, 3)
     assert any(len(member.trees) for fit in pool.fits for member in fit.members[: fit.n_rounds])
     assert model_of(pool, 2, projection).projection is None
-    late = random_tree(rng, 1, 1)
+    late = random_tree(rng, 1, 2, 2, ones=True)
     late.feature[0] = 5
     fit = pool.fits[0]._replace(n_rounds=3)
     fit.members[0].trees[:] = [CONSTANT, CONSTANT, CONSTANT, late]
@@ -806,9 +745,9 @@ def test_columns_that_no_tree_names_are_dropped():
 
 def test_features_beside_linear_ones_keep_their_precision():
     projection = Projection(np.zeros(1), np.ones(1), np.ones((1, 1)))
-    tree = random_tree(np.random.default_rng(13), 1, 1)
+    tree = random_tree(np.random.default_rng(13), 1, 2, 2, ones=True)
     tree.threshold[0] = 1 + 2e-12
-    other = random_tree(np.random.default_rng(13), 1, 1)
+    other = random_tree(np.random.default_rng(13), 1, 2, 2, ones=True)
     other.feature[0], other.threshold[0] = 1, 5.0
     vectors = [np.eye(2), np.zeros((2, 2))]
     member = Progress([tree, other], vectors, np.zeros(2))
@@ -890,7 +829,17 @@ def test_a_pool_is_better_than_plain_members_on_left_out_rows(monkeypatch):
         assert pool.held.along("softmax", 1.0 / pool.temperature, 0.0, whole=True)[0] < 0.998 * alone
 
 
-@pytest.mark.parametrize("options", [{}, {"surrogate": "exponential", "subsample": 0.7}, {"binning": "uniform"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"surrogate": "exponential", "subsample": 0.7},
+        {"surrogate": "gll"},
+        {"binning": "uniform", "sketch": None},
+        {"cv": 1},
+        {"pool": False},
+    ],
+)
 def test_threads_and_refits_do_not_change_a_byte(options, tmp_path):
     X, y = oblique(1, 260, 4, 3, missing=0.05)
     weight = np.random.default_rng(2).integers(0, 3, 260).astype(float)
@@ -899,7 +848,7 @@ def test_threads_and_refits_do_not_change_a_byte(options, tmp_path):
         model = MinRiskClassifier(random_state=3, n_estimators=12, n_jobs=n_jobs, **options)
         minrisk.save(model.fit(X, y, sample_weight=weight), tmp_path / "model")
         found.append((tmp_path / "model").read_bytes())
-    assert model.model_.projection is not None and len(set(found)) == 1
+    assert len(set(found)) == 1 and (options or (model.model_.projection and model.model_.smooth))
 
 
 @pytest.fixture(scope="module")

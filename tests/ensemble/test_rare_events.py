@@ -11,9 +11,6 @@ from sklearn.metrics import log_loss, roc_auc_score
 from benchmarks.rare_families import payments
 from minrisk import MinRiskClassifier
 from minrisk.ensemble import defaults
-from minrisk.ensemble.calibration import fit_mixture, fit_weight
-from minrisk.rows.costs import RowCosts
-from minrisk.rows.factory import folded_rows
 from tests.helpers.common import slow_after
 
 
@@ -121,65 +118,3 @@ def test_settings_have_no_cliff():
     ):
         values = np.array([whole(n) for n in rows])
         assert np.max(np.abs(np.diff(values)) - 0.02 * values[:-1]) <= 1.0
-
-
-# -- weights of kinds ----------------------------------------------------------------------------------------------------
-def held_out(rng, n, K, M):
-    """Score functions of rows in four folds, and the arrays."""
-    folds, label = np.sort(rng.integers(0, 4, n)), rng.integers(0, K, n).astype(np.int32)
-    weight, table = rng.uniform(0.2, 2.0, n), 1.0 - np.eye(K)
-    folded = folded_rows(RowCosts(table, label, weight, label), folds)
-    scores = [0.8 * np.eye(K)[label] + rng.normal(size=(n, K)) for _ in range(M)]
-    parts = [folded.held_out([s[folds == fold] for fold in range(4)]) for s in scores]
-    return folded, parts, [s.astype(np.float32).astype(float) for s in scores], folds, label, weight
-
-
-def naive_loss(base, scores, weights, shift, label, weight):
-    x = base + shift + sum(w * s for w, s in zip(weights, scores, strict=True))
-    log_p = x - np.log(np.exp(x).sum(axis=1, keepdims=True))
-    return -float(weight @ log_p[np.arange(len(label)), label])
-
-
-@pytest.mark.parametrize(("K", "M"), [(2, 1), (3, 2), (5, 4)])
-def test_the_loss_of_a_mixture_and_its_derivatives(K, M):
-    rng = np.random.default_rng([K, M])
-    folded, parts, scores, folds, label, weight = held_out(rng, 90, K, M)
-    base, weights, shift = folded.base("softmax")[folds], rng.uniform(0, 1, M), rng.normal(size=K)
-    sums = parts[0].mixture(parts[1:], "softmax", weights, shift, 0.0)
-    np.testing.assert_allclose(sums[0], naive_loss(base, scores, weights, shift, label, weight), rtol=1e-9)
-
-    def slope(of_weights, of_shift):
-        ends = [
-            naive_loss(base, scores, weights + e * of_weights, shift + e * of_shift, label, weight)
-            for e in (1e-5, -1e-5)
-        ]
-        return (ends[0] - ends[1]) / 2e-5
-
-    found = [slope(step, 0.0) for step in np.eye(M)], [slope(0.0, step) for step in np.eye(K)]
-    np.testing.assert_allclose(sums[1 : 1 + M], found[0], rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(sums[1 + 2 * M :], found[1], rtol=1e-5, atol=1e-5)
-
-
-def test_no_other_weights_have_less_loss():
-    rng = np.random.default_rng(3)
-    _, parts, _, _, _, _ = held_out(rng, 300, 3, 3)
-    frequencies, doubt = np.full(3, 1 / 3), np.array([0.0, 2.0, 2.0])
-    found = fit_mixture("softmax", parts, frequencies, doubt, np.ones(3))
-
-    def objective(weights, shift):
-        caution = defaults.CAUTION / parts[0].weight
-        loss = parts[0].mixture(parts[1:], "softmax", weights, shift, caution)[0]
-        return loss + doubt @ weights + 0.5 * defaults.SHIFT_ROWS * shift @ shift
-
-    least = objective(found.weights, found.shift)
-    for _ in range(50):
-        weights = np.maximum(0.0, found.weights + 0.05 * rng.normal(size=3))
-        assert objective(weights, found.shift + 0.05 * rng.normal(size=3)) > least - 1e-6
-
-
-def test_a_score_function_of_noise_has_hardly_a_weight():
-    rng = np.random.default_rng(4)
-    folded, parts, _, folds, _, _ = held_out(rng, 2000, 2, 1)
-    noise = folded.held_out([rng.normal(size=(int(np.sum(folds == fold)), 2)) for fold in range(4)])
-    assert fit_weight(noise, "softmax", 1.0, 0.0)[0] < 0.1
-    assert fit_weight(parts[0], "softmax", 1.0, 0.0)[0] > 0.4

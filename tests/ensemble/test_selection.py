@@ -29,7 +29,6 @@ from minrisk.ensemble.defaults import (
     SLOW_START,
     WIDE_FEATURES,
     WIDE_ROWS,
-    Settings,
     checkpoints,
     first_rounds,
     last_rounds,
@@ -49,8 +48,8 @@ from minrisk.rows.columns import Columns, SparseIndex
 from minrisk.rows.factory import folded_rows
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from tests.helpers.common import coupled_loss, held_out, make_costs, make_data, make_rows, random_costs
-
-USUAL = Settings(0.5, None, None, 1, 1e-3, 2, None, 8192, 1.0)  # the defaults of `MinRiskClassifier`
+from tests.helpers.pools import USUAL, example
+from tests.helpers.walks import added
 
 
 # -- folds -----------------------------------------------------------------------------------------------------------
@@ -247,14 +246,6 @@ def best_weight(link, base, scores, codes, weights, caution=0.0):
     )
     at_0 = weights @ row_losses(link, base, scores, codes, 0.0, caution)
     return (found.x, found.fun) if found.fun < at_0 else (0.0, at_0)
-
-
-def example(rng, link, n=200, K=4, spread=2.0):
-    """Scores from which the classes are drawn, stretched; the reciprocal of the factor is the best weight."""
-    scores = rng.normal(size=(n, K))
-    p = np.exp(log_probabilities(link, scores))
-    codes = (p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
-    return spread * scores, np.minimum(codes, K - 1), rng.uniform(0.2, 2, n)
 
 
 @pytest.mark.parametrize("link", LINK_KERNELS)
@@ -512,17 +503,6 @@ def trained(kind, fold, n_rounds):
     return member
 
 
-def added(tree, vectors, X):
-    """What a tree adds to the scores of raw rows, (n, D): one row after another, one node after another."""
-    out = np.empty((len(X), vectors.shape[1]))
-    for i, x in enumerate(X):
-        node = 0
-        while tree.left[node] != node:
-            node = tree.left[node] + int(x[tree.feature[node]] > tree.threshold[node])
-        out[i] = tree.value[node] * vectors[tree.vector[node]]
-    return out
-
-
 def identical(a, b):
     """Two runs of the loop, to the bit."""
     assert a.losses == b.losses and len(a.trees) == len(b.trees)
@@ -572,23 +552,6 @@ def test_a_class_that_a_member_did_not_see_does_not_judge_it():
     known, base = (y != 2).astype(float), frequencies_without("softmax", y, np.ones(60), folds, 3)
     expected = known @ row_losses("softmax", base, fit.held._scores, y, fit.weight)
     assert fit.weight > 0.0 and fit.held.along("softmax", fit.weight, 0.0)[0] == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("surrogate", ["exponential", "gll"])
-def test_cross_fitting_does_not_depend_on_threads(surrogate):
-    rng = np.random.default_rng(8)
-    X, y = make_data(rng, 240, 4, 3)
-    rows, binner = make_rows(X, 1 - np.eye(3), y)
-    folds, fits = np.arange(len(y)) * 3 // len(y), []
-    for n_threads in (1, 3):
-        with Workers(n_threads) as workers:
-            kind = kind_of(surrogate, rows, binner, folds, 7, workers)
-            fits.append((crossed(kind, 12)[0], of_all_rows(kind, 12)))
-    (one, alone), (other, alone_too) = fits
-    assert one.n_rounds == other.n_rounds > 0 and one.weight == other.weight and one.curve == other.curve
-    np.testing.assert_array_equal(one.held._scores, other.held._scores)
-    for a, b in zip([*one.members, *alone.members], [*other.members, *alone_too.members], strict=True):
-        identical(a, b)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])

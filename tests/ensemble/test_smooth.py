@@ -17,7 +17,7 @@ from minrisk import MinRiskClassifier
 from minrisk._kernels.linear import residuals
 from minrisk._workers import Workers
 from minrisk.ensemble import defaults
-from minrisk.ensemble.defaults import BEND, LANDMARKS, PENALTY, REACH, SMOOTH_ROWS, Settings
+from minrisk.ensemble.defaults import BEND, LANDMARKS, PENALTY, REACH, SMOOTH_ROWS
 from minrisk.ensemble.driver import Driver
 from minrisk.ensemble.ensemble import averaged_model
 from minrisk.ensemble.members import Task
@@ -28,8 +28,7 @@ from minrisk.model.additive import FINER
 from minrisk.model.projection import SmoothScores
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import folded_rows
-
-USUAL = Settings(0.5, None, None, 1, 1e-3, 2, None, 8192, 1.0)  # which smooth members do not read
+from tests.helpers.pools import USUAL
 
 
 def some_scores(rng, d, m, D):
@@ -319,16 +318,6 @@ def test_few_rows_are_judged_by_all_folds_at_once(monkeypatch):
         made.clear()
         model = MinRiskClassifier(random_state=0, n_estimators=5).fit(rng.normal(size=(n, 3)), np.arange(n) % 3)
         assert len(made) == members and line_of(model)["share"] == 0  # there is nothing to learn
-
-
-def test_threads_and_refits_do_not_change_a_byte(tmp_path):
-    X, y = smooth_data()
-    weight, found = np.random.default_rng(2).integers(0, 3, 300).astype(float), []
-    for n_jobs in (1, 2, 3, 1):
-        model = MinRiskClassifier(random_state=3, n_estimators=30, n_jobs=n_jobs)
-        minrisk.save(model.fit(X, y, sample_weight=weight), tmp_path / "model")
-        found.append((tmp_path / "model").read_bytes())
-    assert model.model_.smooth is not None and len(set(found)) == 1
 
 
 def test_landmarks_of_a_weighted_fit_are_those_of_repeated_rows():

@@ -25,6 +25,22 @@ from minrisk.rows.folded import FoldedRows, HeldOut
 from minrisk.rows.rows import Rows
 from minrisk.steps.closed_form import ClosedFormStep, NewtonStep
 
+COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
+
+
+def overlapping(seed, n=60, K=3):
+    """Features without ties, overlapping classes and weights."""
+    rng = np.random.default_rng(seed)
+    y = np.r_[np.arange(K), rng.integers(0, K, n - K)]
+    return rng.normal(size=(n, 3)) + y[:, None] * [1.0, -0.5, 0.0], y, rng.uniform(0.5, 2.0, n)
+
+
+def five_points(function, step=1e-2):
+    """A function's value at 0 with its first and second derivative, by five of its values."""
+    at = [function(i * step) for i in (-2, -1, 0, 1, 2)]
+    first = (at[0] - 8 * at[1] + 8 * at[3] - at[4]) / (12 * step)
+    return at[2], first, (-at[0] + 16 * at[1] - 30 * at[2] + 16 * at[3] - at[4]) / (12 * step**2)
+
 
 def slow_after(n, cases):
     """The first cases as they are, and the others marked slow."""
@@ -138,18 +154,9 @@ def in_units(table):
     return AvoidableCosts.of(np.asarray(table, dtype=float), np.arange(len(table))).table
 
 
-def check_packed(packed, n_features, **changes):
-    """Compare packed learners with the schema of model files, as loading does, and trees with what is read again.
-
-    Changes are to arrays of similarities.
-    """
-    n_vectors = int(packed.vector_offsets[-1])
-    if hasattr(packed, "anchors"):
-        arrays = {field.name: getattr(packed, field.name) for field in fields(packed)} | changes
-        check_arrays(arrays, {"similarities": GROUPS["similarities"]}, n_features, n_vectors)
-        type(packed)(**arrays).check()
-        return
-    ordered, _ = by_levels(packed, np.zeros((n_vectors, 1)))
+def check_packed(packed, n_features):
+    """Compare packed trees with the schema of model files, as loading does, and with what is read again."""
+    ordered, _ = by_levels(packed, np.zeros((int(packed.vector_offsets[-1]), 1)))
     short = ordered if packed.gain.dtype == np.float64 else replace(ordered, gain=shortened(ordered.gain))
     assert_same(in_a_file(ordered, n_features), short)
 

@@ -207,8 +207,8 @@ def child(folder, first, last):
     folder, files = Path(folder), read_seeds(folder)
     warnings.simplefilter("error", RuntimeWarning)
     with tempfile.TemporaryDirectory() as name:
-        for path in sorted(folder.glob("*.seed")):  # what is imported and compiled takes memory of its own
-            found = outcome(path.read_bytes(), 0, Path(name))
+        for number, path in enumerate(sorted(folder.glob("*.seed"))):  # what is imported takes memory of its own
+            found = outcome(path.read_bytes(), 0, Path(name), page=number == 0)
             assert found == "answers", (path, found)
         if Path("/proc/self/statm").exists():
             limited()
@@ -226,7 +226,7 @@ def child(folder, first, last):
 
 
 def outcomes(first, last, folder):
-    """What comes of these cases, one after another in this process, as `tests.helpers.attacks` counts it."""
+    """What comes of these cases, one after another in this process, as `benchmarks.attack_cases` counts it."""
     from tests.helpers.odd_inputs import Outcome
 
     kinds = {"refused": "error", "answers": "answer", "slow": "hang"}

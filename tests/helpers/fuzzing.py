@@ -5,7 +5,6 @@ What it feeds are the readers of bytes from outside: tables, costs, and model fi
 
 from __future__ import annotations
 
-import hashlib
 import io
 import sys
 import warnings
@@ -21,7 +20,7 @@ import pandas as pd
 
 import minrisk
 from minrisk.cli.app import app
-from minrisk.io.model_file import HEAD, MAGIC, VERSION
+from tests.helpers.forging import envelope
 from tests.helpers.odd_inputs import Outcome, limited
 
 PACKAGE = str(Path(minrisk.__file__).parent)
@@ -221,12 +220,6 @@ def parquet(data: bytes, folder: Path) -> None:
     command("evaluate", folder / "given.minrisk", path, "--target", "y")
 
 
-def sealed(payload: bytes, version: int = VERSION) -> bytes:
-    """A model file of these contents whose checksum is right."""
-    head = HEAD.pack(version, len(payload))
-    return MAGIC + head + hashlib.sha256(head + payload).digest() + payload
-
-
 def model(data: bytes, folder: Path) -> None:
     archive = io.BytesIO()
     names, *parts = data.split(SEPARATOR)
@@ -234,7 +227,7 @@ def model(data: bytes, folder: Path) -> None:
         for name, part in zip(names.decode("latin-1").replace("\0", "_").split(), parts, strict=False):
             packed.writestr(name, part)
     path = folder / "changed.minrisk"
-    path.write_bytes(sealed(archive.getvalue()))
+    path.write_bytes(envelope(archive.getvalue()))
     loaded = minrisk.load(path)
     if loaded.n_features_in_ < 100:
         assert len(loaded.predict(np.zeros((3, loaded.n_features_in_)))) == 3

@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.helpers.command_line import run
+
 ROOT = Path(__file__).parents[2]
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGINT")
 HIDDEN = ".minrisk-*"
@@ -25,25 +27,15 @@ class Kill(NamedTuple):
     left: int  # hidden files beside it
 
 
-def command(folder, seed):
-    """A fit on `folder`/train.csv that replaces `folder`/m.minrisk."""
-    return [
-        sys.executable,
-        "-m",
-        "minrisk",
-        "fit",
-        str(folder / "train.csv"),
-        "--target",
-        "grade",
-        "--n-estimators",
-        "20",
-        "--seed",
-        str(seed),
-        "--n-jobs",
-        "1",
-        "--out",
-        str(folder / "m.minrisk"),
-    ]
+def fit(folder, number):
+    """Arguments of a fit on `folder`/train.csv that replaces `folder`/m.minrisk; those of two numbers differ."""
+    options = f"--target grade --method rebel --n-estimators {10 * number} --n-jobs 1 --out"
+    return ["fit", str(folder / "train.csv"), *options.split(), str(folder / "m.minrisk")]
+
+
+def command(folder, number):
+    """The same in a process of its own."""
+    return [sys.executable, "-m", "minrisk", *fit(folder, number)]
 
 
 def write_table(folder):
@@ -62,13 +54,13 @@ def start(*arguments, **more):
 
 
 def kill_at_random(folder, n_cases, seed=0):
-    """Kills of fits with seeds 1 and 2 by turns, each over the model of the other; yields a `Kill` for each."""
+    """Kills of two fits by turns, each over the model of the other; yields a `Kill` for each."""
     write_table(folder)
     out, models, draw = folder / "m.minrisk", {}, random.Random(seed)
-    for number in (1, 2):
-        begun = time.perf_counter()
-        assert start(*command(folder, number)).wait() == 0
-        lasts, models[number] = time.perf_counter() - begun, out.read_bytes()
+    run(*fit(folder, 1))
+    models[1], begun = out.read_bytes(), time.perf_counter()
+    assert start(*command(folder, 2)).wait() == 0
+    lasts, models[2] = time.perf_counter() - begun, out.read_bytes()
     assert models[1] != models[2]
     for case in range(n_cases):
         old, new = (models[2], models[1]) if case % 2 else (models[1], models[2])

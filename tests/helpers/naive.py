@@ -624,12 +624,6 @@ def uniform_edges(X, n_thresholds):
     return edges
 
 
-def expected_cost(y, decisions, cost, weights=None):
-    """Mean over the rows of cost[true class, decision], weighted: the empirical risk of Sec. 3."""
-    weights = np.ones(len(y)) if weights is None else weights
-    return sum(w * cost[i, j] for w, i, j in zip(weights, y, decisions, strict=True)) / sum(weights)
-
-
 def adaboost(X, signs, edges, n_rounds, weights=None):
     """Discrete AdaBoost with stumps (Freund and Schapire): the scores F(x_i) after each round, (rounds, n).
 

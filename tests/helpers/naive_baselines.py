@@ -13,19 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 
-# -- trees -------------------------------------------------------------------------------------------------------------
-def leaf_of(tree, x):
-    """The number of the leaf that a row falls into."""
-    node = 0
-    while tree.left[node] != node:
-        node = tree.left[node] + (x[tree.feature[node]] > tree.threshold[node])
-    return tree.vector[node]
-
-
-def leaves(tree, X):
-    return np.array([leaf_of(tree, x) for x in X])
-
-
+# -- stumps ------------------------------------------------------------------------------------------------------------
 def stumps(X):
     """Every stump once: the feature, the threshold, and the rows above it."""
     for j in range(X.shape[1]):

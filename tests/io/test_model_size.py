@@ -22,7 +22,8 @@ from minrisk.model.coded_trees import CodedTrees
 from minrisk.model.rounded_vectors import EXPONENTS, RoundedVectors, shortened
 from minrisk.model.trees import by_levels
 from tests.helpers.forging import START, archive, as_bytes, envelope
-from tests.model.test_model import leaf_tree, plain_scores
+from tests.helpers.walks import plain_scores, random_tree
+from tests.io.test_forged_files import refused
 
 
 # -- vectors -----------------------------------------------------------------------------------------------------------
@@ -61,7 +62,7 @@ def test_rounding_at_the_ends():
 @pytest.mark.parametrize("exponent", [-10, -100])
 def test_rounded_models_have_the_scores_of_their_values(dtype, n_trees, exponent):
     rng = np.random.default_rng(n_trees)
-    trees = [leaf_tree(rng, 4, int(rng.integers(2, 20)), 3) for _ in range(n_trees)]
+    trees = [random_tree(rng, 4, int(rng.integers(2, 20)), 3) for _ in range(n_trees)]
     trees = [t._replace(value=(t.left == np.arange(len(t.left))).astype(float)) for t in trees]
     packed = pack(trees)
     assert packed.value is None  # all are 1 in leaves
@@ -238,24 +239,12 @@ def parts(written):
         return {name: archive[name] for name in archive.files}
 
 
-def refused(payload, path, most):
-    """Whether a file is refused before it takes so much memory."""
-    path.write_bytes(envelope(payload))
-    tracemalloc.start()
-    with pytest.raises(ModelFileError) as caught:
-        minrisk.load(path)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < most
-    return str(caught.value)
-
-
 def test_an_archive_that_would_unpack_to_far_more_is_refused(written, tmp_path):
     arrays = parts(written)
     zeros = np.zeros((14 * 10**7, 2), dtype=np.uint8)
     payload = archive({name: as_bytes(zeros if name == "mantissa_bytes" else part) for name, part in arrays.items()})
     assert len(payload) < 1e6
-    assert "far more" in refused(payload, tmp_path / "bomb", 10e6)
+    assert "far more" in refused(envelope(payload), tmp_path, 10e6)
 
 
 @pytest.mark.parametrize("shape", [(10**6, 10**6), (10**15,), (2**62, 2), (-1, 14), (0, 14), (10**4, 14)])
@@ -263,7 +252,7 @@ def test_shapes_are_compared_with_the_archive_before_memory_is_taken(written, tm
     arrays = parts(written)
     for name in ("mantissa_bytes", "gain_bytes", "table_threshold", "header", "tree_nodes"):
         members = {other: as_bytes(part, shape if other == name else None) for other, part in arrays.items()}
-        refused(archive(members), tmp_path / "forged", 10e6)
+        refused(envelope(archive(members)), tmp_path, 10e6)
 
 
 def test_members_that_hold_less_or_more_than_they_say_are_refused(written, tmp_path):
@@ -271,13 +260,13 @@ def test_members_that_hold_less_or_more_than_they_say_are_refused(written, tmp_p
     for more in (b"", b"x" * 10**6):
         members = {name: as_bytes(part) for name, part in arrays.items()}
         members["leaf_bits"] = (members["leaf_bits"] + more)[: None if more else -1]
-        refused(archive(members), tmp_path / "forged", 10e6)
+        refused(envelope(archive(members)), tmp_path, 10e6)
     payload = bytearray(archive({name: as_bytes(part) for name, part in arrays.items()}))
     with zipfile.ZipFile(io.BytesIO(payload)) as file:
         size = file.getinfo("mantissa_bytes.npy").file_size
     place = payload.rindex(size.to_bytes(4, "little"))  # the directory's word
     payload[place : place + 4] = (size // 2).to_bytes(4, "little")
-    refused(bytes(payload), tmp_path / "forged", 10e6)
+    refused(envelope(bytes(payload)), tmp_path, 10e6)
 
 
 def test_other_packing_is_refused(written, tmp_path):
@@ -285,7 +274,7 @@ def test_other_packing_is_refused(written, tmp_path):
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_LZMA) as file:
         for name, part in parts(written).items():
             file.writestr(name + ".npy", as_bytes(part))
-    assert "unknown way" in refused(buffer.getvalue(), tmp_path / "forged", 10e6)
+    assert "unknown way" in refused(envelope(buffer.getvalue()), tmp_path, 10e6)
 
 
 def packed(arrays):
@@ -326,54 +315,22 @@ def test_what_packs_too_well_is_stored():
 @pytest.mark.parametrize(
     "change",
     [
-        {"exponent": EXPONENTS[1] + 1},
-        {"exponent": EXPONENTS[0] - 1},
-        {"exponent": 32767},
-        {"table_feature": -(2**31)},
-        {"table_feature": 2**31 - 1},
-        {"table_count": -(2**31)},
-        {"table_count": 2**31 - 1},
-        {"tree_nodes": -(2**31)},
-        {"tree_nodes": 2**31 - 1},
-        {"feature_bytes": 255},
-        {"place_bytes": 255},
-        {"gain_bytes": 255},
-    ],
-)
-def test_numbers_out_of_range_are_refused(written, tmp_path, change):
-    for at in (0, 7, -1):
-        arrays = {name: part.copy() for name, part in parts(written).items()}
-        for name, value in change.items():
-            arrays[name][at] = value
-        refused(archive({name: as_bytes(part) for name, part in arrays.items()}), tmp_path / "forged", 10e6)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda a: a.pop("mantissa_bytes"),
-        lambda a: a.pop("exponent"),
-        lambda a: a.update(exponent=a["exponent"][:-1]),
-        lambda a: a.update(mantissa_bytes=a["mantissa_bytes"][:-1]),
         lambda a: a.update(mantissa_bytes=a["mantissa_bytes"].astype(np.int16)),
         lambda a: a.update(mantissa_bytes=np.repeat(a["mantissa_bytes"], 2, axis=1)),
         lambda a: a.update(mantissa_bytes=a["mantissa_bytes"][:, 0]),
-        lambda a: a.update(exponent=a["exponent"][:, None]),
         lambda a: a.update(gain_bytes=a["gain_bytes"][:, :1]),
-        lambda a: a.update(gain_bytes=a["gain_bytes"][:-1]),
         lambda a: a.update(leaf_slope=np.zeros(len(a["exponent"])), leaf_origin=np.zeros(len(a["exponent"]))),
         lambda a: a.update(leaf_value=np.ones(3)),
-        lambda a: a.update(tree_nodes=a["tree_nodes"].astype(">i4")),
         lambda a: a.update(leaf_vector_bytes=np.zeros((len(a["exponent"]), 1), dtype=np.uint8)),
     ],
 )
 def test_parts_that_do_not_fit_are_refused(written, tmp_path, change):
     arrays = parts(written)
     change(arrays)
-    refused(archive({name: as_bytes(part) for name, part in arrays.items()}), tmp_path / "forged", 10e6)
+    refused(envelope(archive({name: as_bytes(part) for name, part in arrays.items()})), tmp_path, 10e6)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10**6), st.integers(0, 10**9), st.integers(0, 5))
 def test_forged_numbers_never_crash(written, problem, tmp_path, which, place, choice):
     """One entry of one array changed: refused, or a model that predicts without a crash."""

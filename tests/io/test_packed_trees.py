@@ -15,7 +15,7 @@ from minrisk.model.additive import AdditiveModel, pack
 from minrisk.model.rounded_vectors import LARGEST, RoundedVectors, shortened
 from minrisk.model.trees import PackedTrees, Tree, by_levels, chunks, is_by_levels
 from tests.helpers.common import as_array, assert_same, check_packed, in_a_file, numbers_of, stored_arrays
-from tests.model.test_model import leaf_tree, plain_scores
+from tests.helpers.walks import plain_scores, random_tree
 
 KINDS = {  # features, leaves, vectors (None: one for each leaf), answers of leaves, different thresholds (None: any)
     "leaves": (4, 1, None, 1.0, None),
@@ -36,7 +36,7 @@ def drawn(rng, kind, n_trees=9):
     trees = []
     for _ in range(n_trees):
         n = int(rng.integers(1, most + 1))
-        tree = leaf_tree(rng, d, n, n if n_vectors is None else min(n, n_vectors))
+        tree = random_tree(rng, d, n, n if n_vectors is None else min(n, n_vectors))
         leaf = tree.left == np.arange(len(tree.left))
         if answers is not None:
             tree = tree._replace(value=rng.choice(np.atleast_1d(answers), len(leaf)) * leaf)
@@ -123,7 +123,7 @@ def test_nodes_and_vectors_out_of_reach_are_left_out():
     """Two leaves that no split leads to, and the vectors that only they name."""
     left = np.array([0, 1, 2], dtype=np.int32)
     lone = Tree(np.zeros(3, dtype=np.int32), left, np.full(3, np.inf), left, np.ones(3), left, np.zeros(3), 0)
-    stump = leaf_tree(np.random.default_rng(0), 2, 2, 2)._replace(value=np.array([0.0, 1.0, 1.0]))
+    stump = random_tree(np.random.default_rng(0), 2, 2, 2)._replace(value=np.array([0.0, 1.0, 1.0]))
     packed, vectors = by_levels(pack([lone, stump, lone]), np.arange(8.0)[:, None])
     assert np.diff(packed.offsets).tolist() == [1, 3, 1] and packed.vector_offsets.tolist() == [0, 1, 3, 4]
     assert sorted(vectors.ravel()) == [0.0, 3.0, 4.0, 5.0]
@@ -200,7 +200,7 @@ def test_levels_have_an_end():
 
 
 def test_zeros_of_both_signs_are_one_threshold():
-    tree = leaf_tree(np.random.default_rng(0), 1, 4, 4)
+    tree = random_tree(np.random.default_rng(0), 1, 4, 4)
     leaf = tree.left == np.arange(len(tree.left))
     tree = tree._replace(threshold=np.where(leaf, np.inf, np.resize([0.0, -0.0], len(leaf))))
     packed, _ = by_levels(pack([tree, tree]), np.zeros((8, 1)))

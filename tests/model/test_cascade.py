@@ -22,15 +22,14 @@ from minrisk.model.cascade import NEVER, Cascade, DecisionRule, Stages, stage_ro
 from minrisk.model.coded_trees import CodedTrees
 from minrisk.model.rounded_vectors import RoundedVectors
 from tests.helpers.common import crossed, slow_after
-from tests.model.test_model import leaf_tree
+from tests.helpers.walks import random_tree
 
 D = 4
 
 
 def random_model(rng, K, n_trees=80, leaves=(2, 20), scale=1.0, temperature=1.0, link="softmax"):
     """Trees of vectors in units, of falling lengths, so that some rows are decided before the last."""
-    trees = [leaf_tree(rng, D, int(rng.integers(*leaves)), 5) for _ in range(n_trees)]
-    trees = [t._replace(value=(t.left == np.arange(len(t.left))).astype(float)) for t in trees]
+    trees = [random_tree(rng, D, int(rng.integers(*leaves)), 5, ones=True) for _ in range(n_trees)]
     vectors = [rng.normal(size=(t.n_vectors, K)) * scale * 0.9**i for i, t in enumerate(trees)]
     rounded = RoundedVectors.of(np.concatenate(vectors), -12)
     return AdditiveModel(pack(trees), rounded, rng.normal(size=K), D, link, 1, temperature)
@@ -40,14 +39,8 @@ def random_model(rng, K, n_trees=80, leaves=(2, 20), scale=1.0, temperature=1.0,
 @pytest.mark.parametrize(("n_features", "leaves"), crossed([3, 1, 300], [256, 2, 17, 64, 65, 255, 257, 300, 700]))
 def test_trees_of_every_size_give_the_scores_of_walks(leaves, n_features):
     rng = np.random.default_rng(leaves + n_features)
-    trees = [leaf_tree(rng, n_features, leaves, 3) for _ in range(9)]
-    trees = [
-        t._replace(
-            value=(t.left == np.arange(len(t.left))).astype(float),
-            threshold=np.where(np.isinf(t.threshold), np.inf, np.round(t.threshold * 20) / 20),
-        )
-        for t in trees
-    ]
+    trees = [random_tree(rng, n_features, leaves, 3, ones=True) for _ in range(9)]
+    trees = [t._replace(threshold=np.round(t.threshold * 20) / 20) for t in trees]
     packed = pack(trees)
     for vectors in (rng.normal(size=(27, 11)), RoundedVectors.of(rng.normal(size=(27, 11)), -10)):
         model = AdditiveModel(packed, vectors, np.zeros(11), n_features)

@@ -11,14 +11,14 @@ from minrisk._workers import Workers
 from minrisk.model.additive import AdditiveModel, pack
 from minrisk.model.coded_trees import CodedTrees
 from minrisk.model.trees import CONSTANT
-from tests.model.test_model import leaf_tree, plain_scores
+from tests.helpers.walks import plain_scores, random_tree
 
 D = 4
 
 
 def random_model(rng, n_trees, n_vectors=3, constants=0, grid=None):
     """Trees whose leaves answer 1, on four features, with single leaves of zeros between them."""
-    trees = [leaf_tree(rng, D, int(rng.integers(2, 20)), n_vectors) for _ in range(n_trees)]
+    trees = [random_tree(rng, D, int(rng.integers(2, 20)), n_vectors) for _ in range(n_trees)]
     if grid is not None:  # few thresholds, so that values fall on them
         trees = [
             t._replace(threshold=np.where(np.isinf(t.threshold), np.inf, np.round(t.threshold * grid) / grid))
@@ -54,7 +54,7 @@ def test_same_bits_as_tree_after_tree(n_trees, dtype):
 
 def test_255_thresholds_are_the_most():
     rng = np.random.default_rng(0)
-    trees = [leaf_tree(rng, 1, 2, 2) for _ in range(256)]
+    trees = [random_tree(rng, 1, 2, 2) for _ in range(256)]
     trees = [
         t._replace(value=np.array([0.0, 1.0, 1.0]), threshold=np.array([i, np.inf, np.inf]))
         for i, t in enumerate(trees)

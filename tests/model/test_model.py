@@ -1,15 +1,14 @@
 """The additive model and packed trees: prediction on raw values equals the plain walk and the training scores."""
 
-import itertools
-
 import numpy as np
 import pytest
 
 from minrisk import REBELClassifier
 from minrisk._workers import Workers
 from minrisk.model.additive import AdditiveModel, pack
-from minrisk.model.trees import PackedTrees, Tree
+from minrisk.model.trees import PackedTrees
 from tests.helpers.common import check_packed, make_data
+from tests.helpers.walks import plain_scores, random_tree
 
 
 @pytest.fixture(scope="module")
@@ -19,48 +18,12 @@ def fitted():
     return REBELClassifier(n_estimators=25, max_depth=3).fit(X, y), X, y
 
 
-def walk(tree, x):
-    node = 0
-    while tree.left[node] != node:
-        node = tree.left[node] + (x[tree.feature[node]] > tree.threshold[node])
-    return tree.value[node], tree.vector[node]
-
-
-def plain_scores(m, X):
-    """Scores by one walk per row and tree."""
-    vectors = [m.vectors[a:b] for a, b in itertools.pairwise(m.packed.vector_offsets)]
-    scores = np.tile(m.intercept, (len(X), 1))
-    for i, x in enumerate(X):
-        for tree, own in zip(m.learners, vectors, strict=True):
-            f, v = walk(tree, x)
-            scores[i] += f * own[v]
-    return scores
-
-
-def leaf_tree(rng, d, n_leaves, n_vectors):
-    """A random tree whose leaves name `n_vectors` vectors in some order."""
-    feature, threshold, left, depth = [0], [np.inf], [0], [0]
-    for _ in range(n_leaves - 1):
-        node = rng.choice([i for i in range(len(left)) if left[i] == i])
-        first = len(left)
-        feature[node], threshold[node], left[node] = rng.integers(d), rng.normal(), first
-        feature, threshold, left = [*feature, 0, 0], [*threshold, np.inf, np.inf], [*left, first, first + 1]
-        depth += [depth[node] + 1] * 2
-    leaf = np.array(left) == np.arange(len(left))
-    vector = np.zeros(len(left), dtype=np.int32)
-    vector[leaf] = rng.permutation(np.arange(n_leaves) % n_vectors)
-    feature, left = np.array(feature, dtype=np.int32), np.array(left, dtype=np.int32)
-    bins = np.where(leaf, 255, 0).astype(np.int32)
-    gain = np.zeros(len(left))
-    return Tree(feature, bins, np.array(threshold), left, rng.normal(size=len(left)) * leaf, vector, gain, max(depth))
-
-
 @pytest.fixture(scope="module")
 def members():
     """Three trees a round, of 1 to 6 leaves with vectors of their own, all of them or some."""
     rng = np.random.default_rng(1)
     leaves = rng.integers(1, 7, 15)
-    trees = [leaf_tree(rng, 4, n, int(rng.integers(1, n + 1))) for n in leaves]
+    trees = [random_tree(rng, 4, n, int(rng.integers(1, n + 1))) for n in leaves]
     vectors = rng.normal(size=(sum(tree.n_vectors for tree in trees), 3))
     return AdditiveModel(pack(trees), vectors, rng.normal(size=3), 4, trees_per_round=3), trees
 

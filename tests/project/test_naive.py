@@ -1,4 +1,8 @@
-"""The slow twin itself, against numerical minimisation, brute force, derivatives and cases done by hand."""
+"""The slow twin itself, against numerical minimisation, brute force and cases done by hand.
+
+Losses, their derivatives and single steps need none of this: `tests/losses` and `tests/steps` compare the package with
+numerical ones, and `tests/algorithms/test_rebel_exact.py` the package with the twin.
+"""
 
 from __future__ import annotations
 
@@ -41,99 +45,7 @@ def column_loss(s, H, f, k, eps=0.0):
     return value
 
 
-def loss_by_hand(s, H):
-    """Eq. 2, entry by entry."""
-    F = {
-        "exponential": lambda x: np.exp(x),
-        "logistic": lambda x: np.log2(1 + np.exp(x)),
-        "squared": lambda x: (1 + x) ** 2,
-    }
-    total = 0.0
-    for i in range(len(H)):
-        row = s.beta[i]
-        for k in range(H.shape[1]):
-            row += (s.c_plus[i, k] * F[s.loss](H[i, k]) + s.c_minus[i, k] * F[s.loss](-H[i, k])) / 2
-        total += s.weights[i] * row
-    return total / s.weights.sum()
-
-
-# --- base functions, cost rows, loss ----------------------------------------------------------------------
-@pytest.mark.parametrize("loss", LOSSES)
-def test_base_functions(loss):
-    x, h = np.linspace(-3, 3, 41), 1e-5
-    F, slope, curvature = (g(loss, x) for g in (naive.base_function, naive.base_slope, naive.base_curvature))
-    up, down = naive.base_function(loss, x + h), naive.base_function(loss, x - h)
-    assert np.allclose((up - down) / (2 * h), slope, rtol=1e-7, atol=1e-9)
-    up, down = naive.base_slope(loss, x + h), naive.base_slope(loss, x - h)
-    assert np.allclose((up - down) / (2 * h), curvature, rtol=1e-7, atol=1e-9)
-    assert np.all((x >= 0) <= F) and naive.base_function(loss, 0.0) == pytest.approx(1.0)  # S.1
-
-
-def test_logistic_does_not_overflow():
-    x = np.array([-800.0, 800.0])
-    assert np.allclose(naive.base_function("logistic", x), [0, 800 / np.log(2)])
-    assert np.allclose(naive.base_slope("logistic", x), [0, 1 / np.log(2)])
-    assert np.allclose(naive.base_curvature("logistic", x), 0)
-
-
-def test_decomposition_by_hand():
-    # S.3 with c = (0, 1, 4): phi = 4, beta = 5 - 2 * 4 = -3
-    phi, beta, plus, minus = naive.decompose([0, 1, 4], "paper")
-    assert (phi, beta) == (4, -3) and list(plus) == [3, 4, 7] and list(minus) == [4, 3, 0]
-    phi, beta, plus, minus = naive.decompose([0, 1, 4], "tight")
-    assert (phi, beta) == (4, 0) and list(plus) == [0, 1, 4] and list(minus) == [4, 3, 0]
-    assert [list(v) for v in naive.decompose([1, 2, 4], "tight")[2:]] == [[0, 1, 3], [3, 2, 0]]
-    for price in (0.3, 0.7, 1 / 3):  # nothing is left of beta's rounding
-        assert list(naive.decompose([price, 0, price, price], "paper")[2] == 0) == [False, True, False, False]
-    for offset in OFFSETS:  # 0/1 costs: beta = 0, c+ = 1 - delta_y, c- = delta_y
-        _, beta, plus, minus = naive.decompose([1, 0, 1], offset)
-        assert beta == 0 and list(plus) == [1, 0, 1] and list(minus) == [0, 1, 0]
-
-
-def test_decomposition_is_that_of_s3():
-    rng = np.random.default_rng(0)
-    for _ in range(50):
-        c = rng.uniform(0, 3, size=rng.integers(2, 6))
-        phi, beta, plus, minus = naive.decompose(c, "paper")
-        b, ones, delta = phi - c, np.ones(len(c)), np.eye(len(c))
-        assert np.allclose(c, beta * ones + sum(b[k] * (ones - delta[k]) for k in range(len(c))))
-        assert np.allclose(plus, c - beta) and np.allclose(minus, phi - c)
-        assert np.allclose(plus, sum(b[k] * (ones - delta[k]) for k in range(len(c))))
-        assert np.allclose(minus, sum(b[k] * delta[k] for k in range(len(c))))
-        assert min(plus.min(), minus.min()) >= -1e-12 and b.min() == 0
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_floor(loss):
-    rng = np.random.default_rng(1)
-    for plus, minus in [*rng.uniform(0.05, 4, size=(30, 2)), (1e-3, 7.0), (2.0, 2.0)]:
-        s = naive.Surrogate(loss, np.zeros(1), np.array([[plus]]), np.array([[minus]]), None, np.ones(1))
-        _, value = least(lambda h, s=s: naive.entry_losses(s, np.array([[h]])).sum())
-        assert naive.entry_floor(loss, plus, minus) == pytest.approx(value, rel=1e-10)
-    assert naive.entry_floor(loss, 0.0, 3.0) == naive.entry_floor(loss, 3.0, 0.0) == 0.0
-
-
-@pytest.mark.parametrize(("loss", "offset"), SETTINGS)
-def test_loss_value(loss, offset):
-    _, costs, weights, H = problem(2)
-    s = naive.surrogate(costs, weights, loss, offset)
-    assert naive.loss_value(s, H) == pytest.approx(loss_by_hand(s, H), rel=1e-13)
-    # at H = 0 every F is 1 and an entry counts (c+ + c-) / 2 = (phi - beta) / 2
-    at_zero = np.average(s.beta + costs.shape[1] * (costs.max(axis=1) - s.beta) / 2, weights=weights)
-    assert naive.loss_value(s, 0 * H) == pytest.approx(at_zero)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_loss_bounds_the_risk(loss):
-    """Claim (3) of S.1 through S.4: with the paper's offset the loss is at least the empirical risk."""
-    for seed in range(40):
-        _, costs, weights, H = problem(seed, n_classes=4, n_decisions=4 + seed % 2)
-        s = naive.surrogate(costs, weights, loss, "paper")
-        risk = np.average(costs[np.arange(len(H)), H.argmax(axis=1)], weights=weights)
-        assert naive.loss_value(s, H) >= risk
-        assert np.all(naive.entry_losses(s, H) >= weights[:, None] * s.floor - 1e-12)
-
-
+# --- cost rows ------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(("loss", "offset"), SETTINGS)
 def test_row_optimum_decides_the_cheapest(loss, offset):
     """S.4: the scores of least loss of a single row put its cheapest decision first."""
@@ -143,48 +55,7 @@ def test_row_optimum_decides_the_cheapest(loss, offset):
     assert np.argmax(h) == 1
 
 
-@pytest.mark.parametrize(("loss", "offset"), SETTINGS)
-def test_gradient_and_hessian_are_derivatives(loss, offset):
-    _, costs, weights, H = problem(3)
-    s = naive.surrogate(costs, weights, loss, offset)
-    gradient, hessian = naive.gradient_and_hessian(s, H)
-    h = 1e-4
-    up, middle, down = (naive.entry_losses(s, H + v) for v in (h, 0, -h))
-    assert np.allclose(-(up - down) / (2 * h), gradient, rtol=1e-5, atol=1e-6)
-    assert np.allclose((up - 2 * middle + down) / h**2, hessian, rtol=1e-5, atol=1e-5)
-    if loss == "exponential":
-        w_plus, w_minus = naive.multi_class_weights(s, H)
-        assert np.allclose(gradient, w_minus - w_plus) and np.allclose(hessian, w_plus + w_minus)
-
-
 # --- the vector a -----------------------------------------------------------------------------------------
-@pytest.mark.parametrize("smoothing", [0.0, 1e-3, 0.5])
-@pytest.mark.parametrize(("loss", "offset"), SETTINGS)
-def test_step_is_the_minimum(loss, offset, smoothing):
-    for seed in range(5):
-        X, costs, weights, H = problem(seed, n_decisions=4)
-        s = naive.surrogate(costs, weights, loss, offset)
-        f = np.where(X[:, 0] > 0.1, 1.0, -1.0)
-        eps = naive.smoothing_weight(s, H, smoothing)
-        a = naive.solve_step(s, H, f, eps)
-        for k in range(4):
-            objective = column_loss(s, H, f, k, eps[k])
-            place, value = least(objective, -10, 10)
-            assert abs(a[k] - place) < 1e-5 and objective(a[k]) <= value * (1 + 1e-14)
-            assert abs(naive.step_slope(s, H, f, eps, k, a[k])) < 1e-12 * objective(a[k])
-
-
-def test_exponential_step_is_the_arc_tangent_form():
-    X, costs, weights, H = problem(4)
-    s = naive.surrogate(costs, weights, "exponential", "paper")
-    f = np.where(X[:, 1] > 0, 1.0, -1.0)
-    eps = naive.smoothing_weight(s, H, 0.1)
-    gradient, hessian = naive.gradient_and_hessian(s, H)
-    assert np.allclose(
-        naive.solve_step(s, H, f, eps), np.arctanh(f @ gradient / (hessian.sum(axis=0) + 2 * eps)), rtol=1e-12
-    )
-
-
 def test_smoothing_weight_is_what_can_be_lost():
     """At the rows' own optimum nothing can be lost, however large the floor is."""
     c = np.array([[0.0, 1.0, 4.0], [2.0, 0.0, 3.0]])
@@ -329,20 +200,6 @@ def test_leaf_turns_over_or_stays():
             assert naive.deepen(naive.Leaf(sign), everyone, np.array(u), X, edges, 0.0) == naive.Leaf(want)
 
 
-def test_predict_sends_ties_and_missing_low():
-    stump = naive.Split(0, 0, 1.5, naive.Leaf(-1.0), naive.Leaf(1.0))
-    X = np.array([[1.5], [np.nan], [np.nextafter(1.5, 2)], [np.inf]])
-    assert list(naive.predict(stump, X)) == [-1, -1, 1, 1]
-    assert list(naive.predict(naive.turned(stump), X)) == [1, 1, -1, -1]
-
-
-def test_a_tree_is_read_node_by_node():
-    low = naive.Split(1, 0, 0.0, naive.Leaf(1.0), naive.Leaf(-1.0))
-    tree = naive.Split(0, 0, 0.0, low, naive.Leaf(1.0))
-    X = np.array([[-1.0, -1], [-1, 1], [1, -1], [1, 1]])
-    assert list(naive.predict(tree, X)) == [1, -1, 1, 1]
-
-
 # --- whole rounds -----------------------------------------------------------------------------------------
 def test_two_classes_by_hand():
     """Four rows, one mistake: T = 4, E = +-2, a = 1/2 ln 3, the loss falls from 1 to sqrt(3)/2."""
@@ -386,37 +243,6 @@ def test_intercept_by_hand():
     assert list(naive.rebel(X, costs, None, edges, 5).intercept) == [0, 0]
 
 
-@pytest.mark.parametrize("max_depth", [1, 3])
-@pytest.mark.parametrize(("loss", "offset"), SETTINGS)
-def test_rebel_invariances(loss, offset, max_depth):
-    X, costs, weights, _ = problem(7, n_decisions=4)
-    weights = np.round(weights * 2)
-    edges = naive.midpoint_edges(X)
-
-    def run(X, costs, weights):
-        options = {"loss": loss, "offset": offset, "smoothing": 1e-3, "max_depth": max_depth, "fit_intercept": True}
-        return naive.rebel(X, costs, weights, edges, 6, **options)
-
-    base = run(X, costs, weights)
-    assert base.losses == sorted(base.losses, reverse=True) and len(base.rounds) == 6
-    assert np.allclose(base.scores(X), base.H, rtol=1e-14, atol=1e-14)
-    s = naive.surrogate(costs, weights, loss, offset)
-    assert base.losses[-1] == pytest.approx(loss_by_hand(s, base.H))
-    order = [2, 0, 3, 1]
-    assert np.allclose(run(X, costs[:, order], weights).H, base.H[:, order], rtol=1e-9)
-    assert np.allclose(run(X, 8 * costs, weights).losses, 8 * np.array(base.losses), rtol=1e-12)
-    twice = np.repeat(np.arange(len(X)), weights.astype(int))
-    assert np.allclose(run(X[twice], costs[twice], None).losses, base.losses, rtol=1e-9)
-
-
-def test_learning_rate_shrinks_the_vector_after_growing():
-    X, costs, weights, _ = problem(8)
-    edges = naive.midpoint_edges(X)
-    full, slow = (naive.rebel(X, costs, weights, edges, 1, max_depth=2, learning_rate=r) for r in (1.0, 0.1))
-    assert slow.rounds[0].learner == full.rounds[0].learner
-    assert np.allclose(slow.rounds[0].vector, 0.1 * full.rounds[0].vector)
-
-
 def test_stops_when_nothing_lowers_the_loss():
     X = np.array([[0.0], [0.0], [1.0], [1.0]])
     costs = 1 - np.eye(2)[[0, 1, 0, 1]]  # both values of x have one row of each class
@@ -444,19 +270,6 @@ def test_two_classes_have_opposite_scores(loss, max_depth):
     assert model.losses[-1] == pytest.approx(margin_loss)
 
 
-def test_two_classes_are_adaboost():
-    """S.8 with F = exp: the scores of class 1 are AdaBoost's, round by round."""
-    for seed in range(10):
-        X, _, weights, _ = problem(seed, n=40)
-        y = np.random.default_rng(seed).integers(2, size=40)
-        edges = naive.midpoint_edges(X)
-        margins = naive.adaboost(X, 2 * y - 1, edges, 15, weights)
-        assert len(margins) == 15
-        for t in (1, 2, 5, 15):
-            model = naive.rebel(X, 1 - np.eye(2)[y], weights, edges, t)
-            assert np.allclose(model.H[:, 1], margins[t - 1], rtol=1e-10, atol=1e-12)
-
-
 def test_adaboost_by_hand():
     """Signs - + + -: the first stump errs on the last row, alpha = 1/2 ln 3, its weight becomes 1/2.
 
@@ -478,9 +291,3 @@ def test_edges_by_hand():
     X = np.array([[1.0, 5.0], [4.0, 5.0], [2.0, 5.0], [np.nan, 5.0], [2.0, 5.0]])
     assert [e.tolist() for e in naive.midpoint_edges(X)] == [[1.5, 3.0], []]
     assert [e.tolist() for e in naive.uniform_edges(X, 2)] == [[2.0, 3.0], []]
-
-
-def test_expected_cost_by_hand():
-    cost = np.array([[0.0, 1.0, 5.0], [2.0, 0.0, 5.0]])
-    assert naive.expected_cost([0, 1, 1], [1, 1, 2], cost) == 2.0
-    assert naive.expected_cost([0, 1, 1], [1, 0, 2], cost, [1, 2, 1]) == 2.5

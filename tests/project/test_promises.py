@@ -203,32 +203,47 @@ print(json.dumps(seen))
     assert watched(code, folder, begin=without) == []
 
 
+NEXT = "-- next --"
+ONE_AFTER_ANOTHER = f"""
+import json, sys
+from minrisk.cli import main
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["minrisk", *words]
+    try:
+        main()
+    except SystemExit:
+        pass
+    sys.stderr.flush()
+    print("{NEXT}", flush=True)
+"""
+
+
 def test_a_terminal_is_shown_what_it_does_not_obey(tmp_path):
-    """On a pseudo-terminal, as a person runs the commands."""
+    """On a pseudo-terminal, as a person runs the commands, but for one process that runs them all."""
     evil = ["\x1b[2Jred", "\x1b]0;title\x07", "\u202etxt", "\x9b31m"]
     frame = pd.DataFrame({f"a{evil[0]}": np.arange(60.0) % 7, evil[1]: np.arange(60.0) % 5, "y": np.resize(evil, 60)})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    for command in (
+    commands = (
         ["fit", "t.csv", "--target", "y", "--method", "rebel", "--n-estimators", "9", "--out", "m"],
         ["show", "m"],
         ["evaluate", "m", "t.csv", "--target", "y"],
         ["predict", "m", "t.csv"],
         ["predict", "m", "t.csv", "--keep", "gone\x1b"],
-    ):
-        child, terminal = pty.fork()
-        if child == 0:
-            os.chdir(tmp_path)
-            os.execve(
-                sys.executable,
-                [sys.executable, "-m", "minrisk", *command],
-                {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb"},
-            )
-        shown = b""
-        while part := read(terminal):
-            shown += part
-        os.close(terminal)
-        os.waitpid(child, 0)
-        assert len(shown) > 20 and SEEN.search(shown.decode()) is None, shown.decode()
+    )
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(tmp_path)
+        code = [sys.executable, "-c", ONE_AFTER_ANOTHER, json.dumps(commands)]
+        os.execve(sys.executable, code, {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "dumb"})
+    shown = b""
+    while part := read(terminal):
+        shown += part
+    os.close(terminal)
+    os.waitpid(child, 0)
+    *said, rest = shown.decode().split(NEXT)
+    assert len(said) == len(commands) and not rest.strip(), shown.decode()
+    for own in said:
+        assert len(own) > 20 and SEEN.search(own) is None, own
 
 
 def read(terminal):

@@ -1,4 +1,4 @@
-"""Attacks from outside by kind and number, in a process of their own: ``python -m tests.helpers.attacks fuzzing 0 100``.
+"""Attacks from outside by kind and number, in a process of their own.
 
 The process prints one line of JSON: how many cases came to what, and those that are wrong. A crash shows as the code
 that it ends with, and ``last`` in the folder names the case that was under way.
@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from benchmarks.common import ROOT
 from tests.helpers.odd_inputs import Outcome
 
 FINE = ("answer", "error")
 ALL_WAYS = 97  # of threads and processes
-ROOT = Path(__file__).parents[2]
+CHILD = "from benchmarks.attack_cases import main; main()"
 
 
 def _odd_inputs(first: int, last: int, folder: Path) -> Iterator[Outcome]:
@@ -106,7 +107,7 @@ KINDS: dict[str, Callable[[int, int, Path], Iterator[Outcome]]] = {
 
 def attack(kind: str, first: int, last: int, seconds: float) -> dict[str, Any]:
     """Cases from `first` up to `last` in a process of their own: numbers of outcomes, and what is wrong."""
-    command = [sys.executable, "-m", "tests.helpers.attacks", kind, str(first), str(last)]
+    command = [sys.executable, "-c", CHILD, kind, str(first), str(last)]
     try:
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
@@ -127,7 +128,3 @@ def main() -> None:
             if found.kind not in FINE:
                 wrong.append(f"{found.kind}: {found.case}: {found.detail}")
     sys.stdout.write("\n" + json.dumps({**counted, "faults": wrong[:20]}) + "\n")
-
-
-if __name__ == "__main__":
-    main()
