@@ -86,6 +86,16 @@ def column_sums(values, in_bag, top, bits, start, stop):
 
 
 @kernel
+def class_sums(value, label, in_bag, factor, start, stop):
+    """Return the sum of rint(value * factor) over the bag's rows of each class, (D,)."""
+    sums = np.zeros(factor.shape[0], dtype=np.int64)
+    for i in range(start, stop):
+        if in_bag[i]:
+            sums[label[i]] += np.int64(np.rint(value[i] * factor[label[i]]))
+    return sums
+
+
+@kernel
 def unfixed(total, top, bits):
     """Return sums of fixed-point numbers as numbers; 0 where `top` is."""
     factor = fixed_factors(top, bits)
@@ -163,7 +173,8 @@ def project(gradient, hessian, directions, weight, start, stop, out):
 def fix_sketch(values, top, bits, count_bits, start, stop, out):
     """Fill fixed-point columns of a sketch with values up to `top`; returns what a unit of each is worth.
 
-    The Hessian, of `count_bits` fewer bits, is shifted beside a count of 1; no gradient where the Hessian rounds to 0.
+    The Hessian, of `count_bits` fewer bits, is shifted beside a count of 1; with 0 of these the count has a column of
+    its own. No gradient where the Hessian rounds to 0.
     """
     q = values.shape[1] - 1
     factor = fixed_factors(top, bits)
@@ -172,25 +183,11 @@ def fix_sketch(values, top, bits, count_bits, start, stop, out):
         hessian = np.int64(np.rint(values[i, q] * factor[q]))
         for c in range(q):  # a gradient without its Hessian would make a split gain its square over next to nothing
             out[i, c] = np.int64(np.rint(values[i, c] * factor[c])) if hessian > 0 else 0
-        out[i, q] = (hessian << count_bits) | 1
-    unit = np.zeros(q + 1)
-    for c in range(q + 1):
-        if factor[c] > 0.0:
-            unit[c] = 1.0 / factor[c]
-    return unit
-
-
-@kernel
-def fix_counted(values, top, bits, start, stop, out):
-    """Do as `fix_sketch`, with the Hessian, of all bits, and the count in columns of their own."""
-    q = values.shape[1] - 1
-    factor = fixed_factors(top, bits)
-    for i in range(start, stop):
-        hessian = np.int64(np.rint(values[i, q] * factor[q]))
-        for c in range(q):
-            out[i, c] = np.int64(np.rint(values[i, c] * factor[c])) if hessian > 0 else 0
-        out[i, q], out[i, q + 1] = hessian, 1
-    unit = np.ones(q + 2)
+        if count_bits > 0:
+            out[i, q] = (hessian << count_bits) | 1
+        else:
+            out[i, q], out[i, q + 1] = hessian, 1
+    unit = np.ones(out.shape[1])
     for c in range(q + 1):
         unit[c] = 1.0 / factor[c] if factor[c] > 0.0 else 0.0
     return unit

@@ -50,19 +50,19 @@ def row_loss(c, s, y, w, less, value):
 
 
 @kernel
-def logistic_gradients(cost, index, label, weight, scores, log_scale, start, stop, gradient, hessian):
+def logistic_gradients(cost, index, label, weight, scores, log_scale, gradient, hessian, value, start, stop):
     """Fill gradient_r = -w c_r u_r and hessian_r = w c_r u_r (1 - u_r), u_r = z_r / (1 + z_r) (Eq. 12).
 
-    At y are the sums, the gradient's above 0. All times e^-log_scale; rows start..stop. Returns the column maxima of
-    |gradient|, Hessian and the row's value, which counts in column y.
+    At y are the sums, the gradient's above 0; value[i] is the row's loss. All times e^-log_scale; rows start..stop. The
+    Hessian may have no rows. Returns the column maxima of |gradient|, Hessian and value, which counts in column y.
     """
-    D = scores.shape[1]
-    top, value = np.zeros((3, D)), np.empty(D)
+    D, full = scores.shape[1], hessian.shape[0] > 0
+    top, terms, spare = np.zeros((3, D)), np.empty(D), np.empty(D)
     scale = math.exp(-log_scale)
     for i in range(start, stop):
         y, w = label[i], weight[i] * scale
-        c, s, g, h = cost[index[i]], scores[i], gradient[i], hessian[i]
-        own, total = s[y], row_loss(c, s, y, w, h, value)
+        c, s, g, h = cost[index[i]], scores[i], gradient[i], hessian[i] if full else spare
+        own, total = s[y], row_loss(c, s, y, w, h, terms)
         for k in range(D):
             less = h[k]
             share = w * c[k] / (1.0 + less)
@@ -75,85 +75,11 @@ def logistic_gradients(cost, index, label, weight, scores, log_scale, start, sto
             curvature += h[k]
             size = -g[k]
             top[0, k] = size if size > top[0, k] else top[0, k]
-        g[y], h[y] = push, curvature
+        g[y], h[y], value[i] = push, curvature, total
         top[0, y] = max(top[0, y], push)
         raise_to(top[1], h)
         top[2, y] = max(top[2, y], total)
     return top
-
-
-@kernel
-def logistic_value_and_gradient(cost, index, label, weight, scores, log_scale, start, stop, gradient, value):
-    """Fill gradient as `logistic_gradients`, and value[i], the row's loss; times e^-log_scale; rows start..stop.
-
-    Returns the column maxima of |gradient|, and of the value, which counts in column y, (2, D).
-    """
-    D = scores.shape[1]
-    top, terms = np.zeros((2, D)), np.empty((2, D))
-    less, v = terms[0], terms[1]
-    scale = math.exp(-log_scale)
-    for i in range(start, stop):
-        y, w = label[i], weight[i] * scale
-        c, s, g = cost[index[i]], scores[i], gradient[i]
-        own, total = s[y], row_loss(c, s, y, w, less, v)
-        for k in range(D):
-            share = w * c[k] / (1.0 + less[k])
-            g[k] = share if s[k] >= own else share * less[k]
-        g[y], push = 0.0, 0.0
-        for k in range(D):
-            push += g[k]
-        raise_to(top[0], g)
-        for k in range(D):
-            g[k] = -g[k]
-        g[y], value[i] = push, total
-        top[0, y], top[1, y] = max(top[0, y], push), max(top[1, y], total)
-    return top
-
-
-@kernel
-def exponential_value_and_gradient(cost, index, label, weight, scores, log_scale, start, stop, gradient, value):
-    """Fill the same of the exponential loss: gradient_r = -w c_r z_r."""
-    D = scores.shape[1]
-    top = np.zeros((2, D))
-    for i in range(start, stop):
-        y, w, c, s, g = label[i], weight[i], cost[index[i]], scores[i], gradient[i]
-        base = s[y] + log_scale
-        for k in range(D):
-            g[k] = w * c[k] * exponential(s[k] - base)
-        g[y], total = 0.0, 0.0
-        for k in range(D):
-            total += g[k]
-        raise_to(top[0], g)
-        for k in range(D):
-            g[k] = -g[k]
-        g[y], value[i] = total, total
-        top[0, y], top[1, y] = max(top[0, y], total), max(top[1, y], total)
-    return top
-
-
-@kernel
-def class_sums(value, label, in_bag, factor, start, stop):
-    """Return the sum of rint(value * factor) over the bag's rows of each class, (D,)."""
-    sums = np.zeros(factor.shape[0], dtype=np.int64)
-    for i in range(start, stop):
-        if in_bag[i]:
-            sums[label[i]] += np.int64(np.rint(value[i] * factor[label[i]]))
-    return sums
-
-
-@kernel
-def logistic_values(cost, index, label, weight, scores, log_scale, in_bag, factor, start, stop):
-    """Return the sum over the bag's rows of class y of their loss times e^-log_scale, in fixed point, (D,)."""
-    D = scores.shape[1]
-    sums, less, value = np.zeros(D, dtype=np.int64), np.empty(D), np.empty(D)
-    scale = math.exp(-log_scale)
-    for i in range(start, stop):
-        if not in_bag[i]:
-            continue
-        y, w, c, s = label[i], weight[i] * scale, cost[index[i]], scores[i]
-        total = row_loss(c, s, y, w, less, value)
-        sums[y] += np.int64(np.rint(total * factor[y]))
-    return sums
 
 
 @kernel

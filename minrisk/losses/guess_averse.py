@@ -25,17 +25,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from minrisk._kernels import guess_averse as kernels
-from minrisk._kernels.guess_averse import softmax_value_and_gradient
-from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk._typing import FloatArray, IntArray
 from minrisk.losses.base import SOFTMAX_GRADIENT, Kernels, NamedDifferences, of_rows
 from minrisk.model.links import Link
 from minrisk.rows.costs import SAME_RISK, CostFacts, RowCosts
-from minrisk.rows.row_losses import DirectedRowLoss, Groups
+from minrisk.rows.row_losses import Course, Groups, Loss, LossColumns
 
 FAR_APART = 1e4  # ratio of costs, above which the dear ones hide the others
 SWEEPS, SETTLED = 1000, 1e-6  # of balancing, at most; a change that is none
@@ -44,7 +44,10 @@ SWEEPS, SETTLED = 1000, 1e-6  # of balancing, at most; a change that is none
 class GroupedLoss(NamedDifferences):
     """Losses that are quick to look at along a direction with few different values, where rows keep sums of terms."""
 
-    SUMS: ClassVar[Mapping[str, int]] = {"gel": 1, "ls": 0}  # of one sum; 1: of differences with the true class's score
+    SUMS: ClassVar[Mapping[str, float]] = {
+        "gel": 1.0,
+        "ls": 0.0,
+    }  # of one sum; 1: of differences with the true class's score
 
     @property
     def relative(self) -> bool:
@@ -55,51 +58,31 @@ class GroupedLoss(NamedDifferences):
         """Return the number of sums: one for each value, of GLL one more for its 1, and of L_t two."""
         return {"gll": n_values + 1, "lt": 2 * n_values}.get(self.kind, n_values)
 
-    def gather(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        gradient: FloatArray,
-        hessian: FloatArray,
-        groups: Groups,
-        start: int,
-        stop: int,
-    ) -> None:
-        """Sum the terms by value; see `minrisk._kernels.guess_averse`."""
-        number, terms = groups.number, groups.terms
+    def gather(self, at: LossColumns, groups: Groups, start: int, stop: int) -> None:
+        """Sum the terms by value at the scores of the last `gradients`; see `minrisk._kernels.guess_averse`."""
+        number, terms, label = groups.number, groups.terms, at.costs.label
         if self.kind in self.SUMS:
-            kernels.gather_sums(hessian, costs.label, number, start, stop, terms)
+            kernels.gather_sums(at.hessian, label, number, terms, start, stop)
         elif self.kind == "gll":
-            kernels.gather_shares(gradient, hessian, costs.label, costs.weight, log_scale, number, start, stop, terms)
+            own = at.gradient, at.hessian, label, at.costs.weight, at.log_scale
+            kernels.gather_shares(*own, number, terms, start, stop)
         else:
-            n_values = len(groups.values)
-            kernels.gather_pairs(*of_rows(costs), scores, log_scale, number, n_values, start, stop, terms)
+            given = *of_rows(at.costs), at.scores, at.log_scale
+            kernels.gather_pairs(*given, number, len(groups.values), terms, start, stop)
 
-    def along_groups(
-        self,
-        costs: RowCosts,
-        log_scale: float,
-        groups: Groups,
-        factor: FloatArray,
-        step: float,
-        start: int,
-        stop: int,
-        line: FloatArray,
-    ) -> FloatArray:
-        """Write value (of GLL: less that at step 0), slope and curvature of each row; return their maxima."""
-        number, terms, values, label = groups.number, groups.terms, groups.values, costs.label
+    def along(self, at: LossColumns, course: Course, start: int, stop: int) -> FloatArray:
+        """Fill the line of the course, of GLL in groups less the value at step 0; return its maxima."""
+        if course.groups is None:
+            return super().along(at, course, start, stop)
+        (number, values, terms), label = course.groups, at.costs.label
+        to = course.factor, course.step, course.line, start, stop
         top: FloatArray
         if self.kind in self.SUMS:
-            top = kernels.sums_along(
-                terms, label, number, values, self.SUMS[self.kind], factor, step, start, stop, line
-            )
+            top = kernels.sums_along(self.SUMS[self.kind], terms, label, number, values, *to)
         elif self.kind == "gll":
-            top = kernels.shares_along(
-                terms, label, costs.weight, log_scale, number, values, factor, step, start, stop, line
-            )
+            top = kernels.shares_along(terms, label, at.costs.weight, at.log_scale, number, values, *to)
         else:
-            top = kernels.pairs_along(terms, values, factor, step, start, stop, line)
+            top = kernels.pairs_along(terms, values, *to)
         return top
 
 
@@ -112,12 +95,8 @@ class GuessAverseLoss(GroupedLoss):
     """
 
     KINDS: ClassVar[Mapping[str, Kernels]] = {
-        "gel": Kernels(
-            kernels.exponential_gradients, kernels.exponential_values, kernels.exponential_along, by_gradient=True
-        ),
-        "gll": Kernels(
-            kernels.logistic_gradients, kernels.logistic_values, kernels.logistic_along, softmax_value_and_gradient
-        ),
+        "gel": Kernels(partial(kernels.exponential_gradients, 1.0), partial(kernels.exponential_along, 1.0)),
+        "gll": Kernels(kernels.logistic_gradients, kernels.logistic_along),
     }
 
     kind: str  # {"gel", "gll"}: GLL with all costs 1 is softmax cross-entropy
@@ -159,24 +138,13 @@ class GuessAverseLoss(GroupedLoss):
             return "softmax2" if symmetric else None
         return "softmax" if np.all(table[others] == 1.0) else None
 
-    def value_sums(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        gradient: FloatArray,
-        in_bag: Bag,
-        factor: FloatArray,
-        start: int,
-        stop: int,
-    ) -> IntArray:
-        """Return the value of the bag's rows by true class; GLL's needs the gradient beside the scores."""
-        if self.kind == "gel":
-            return super().value_sums(costs, scores, log_scale, gradient, in_bag, factor, start, stop)
-        sums: IntArray = kernels.logistic_values(
-            *of_rows(costs), scores, log_scale, gradient, in_bag, factor, start, stop
-        )
-        return sums
+    def gradients(self, at: LossColumns, start: int, stop: int) -> FloatArray:
+        """Fill gradient, Hessian and value; of GLL without a Hessian by a kernel of its own."""
+        if self.kind == "gel" or len(at.hessian):
+            return super().gradients(at, start, stop)
+        given = *of_rows(at.costs), at.scores, at.log_scale, at.gradient, at.value
+        top: FloatArray = kernels.softmax_value_and_gradient(*given, start, stop)
+        return top
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,8 +156,8 @@ class GuessingLoss(GroupedLoss):
     """
 
     KINDS: ClassVar[Mapping[str, Kernels]] = {
-        "ls": Kernels(kernels.sum_gradients, kernels.sum_values, kernels.sum_along, by_gradient=True),
-        "lt": Kernels(kernels.pair_gradients, kernels.pair_values, kernels.pair_along),
+        "ls": Kernels(partial(kernels.exponential_gradients, 0.0), partial(kernels.exponential_along, 0.0)),
+        "lt": Kernels(kernels.pair_gradients, kernels.pair_along),
     }
 
     kind: str  # {"ls", "lt"}
@@ -231,19 +199,20 @@ DRAWS = 400  # scores per class, radius and way of drawing
 RADII = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0)  # of scores: losses may differ near 0 and far from it
 
 
-def row_values(loss: DirectedRowLoss, cost: FloatArray, y: IntArray, scores: FloatArray) -> FloatArray:
+def row_values(loss: Loss, cost: FloatArray, y: IntArray, scores: FloatArray) -> FloatArray:
     """Return the loss L(C, y, S) of each row of scores (n, D)."""
     n = len(scores)
     index = np.asarray(y, dtype=np.int32)
     costs = RowCosts(np.ascontiguousarray(cost, dtype=np.float64), index, np.ones(n), index)
     line, nowhere = np.empty((3, n)), np.zeros((1, scores.shape[1]))
     scores = np.ascontiguousarray(scores, dtype=np.float64)
-    loss.along(costs.read_only(), scores, np.zeros(n), nowhere, 0.0, 0.0, 0, n, line)
+    at = LossColumns(costs.read_only(), scores, 0.0, nowhere, nowhere, np.zeros(n), np.ones(n, dtype=np.bool_))
+    loss.along(at, Course(np.zeros(n), nowhere, 0.0, line), 0, n)
     values: FloatArray = line[0]
     return values
 
 
-def is_guess_averse(loss: DirectedRowLoss, cost: FloatArray, seed: int = 0) -> bool:
+def is_guess_averse(loss: Loss, cost: FloatArray, seed: int = 0) -> bool:
     """Return whether L(C, z, S) < L(C, z, A) for all scores S that decide for z and all equal scores A (Definition 3).
 
     Tried numerically, for this cost matrix, so that True means "no counter-example found": scores of sum 0 are drawn

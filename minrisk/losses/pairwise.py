@@ -25,16 +25,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from minrisk._kernels import guess_averse, losses, pairwise
-from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk._typing import FloatArray
 from minrisk.losses.base import JOINT, PAIRS, PLANES, Differences, Kernels, NamedDifferences, of_rows
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.links import Link
 from minrisk.rows.costs import CostFacts, RowCosts
+from minrisk.rows.row_losses import LossColumns
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,17 +44,8 @@ class PairwiseLoss(NamedDifferences):
     """1 / W sum_n w_n sum_r c_nr phi(S_ny - S_nr), phi(rho) = e^-rho or log(1 + e^-rho)."""
 
     KINDS: ClassVar[Mapping[str, Kernels]] = {  # without the terms r = y
-        "exponential": Kernels(
-            guess_averse.exponential_gradients,
-            guess_averse.exponential_values,
-            value_and_gradient=pairwise.exponential_value_and_gradient,
-            by_gradient=True,
-        ),
-        "logistic": Kernels(
-            pairwise.logistic_gradients,
-            pairwise.logistic_values,
-            value_and_gradient=pairwise.logistic_value_and_gradient,
-        ),
+        "exponential": Kernels(partial(guess_averse.exponential_gradients, 1.0)),
+        "logistic": Kernels(pairwise.logistic_gradients),
     }
 
     kind: str  # {"exponential", "logistic"}
@@ -105,46 +98,8 @@ class StructuredHinge(Differences):
         """Return 0: weights do not overflow."""
         return 0.0
 
-    # -- row kernels ---------------------------------------------------------------------------------------------
-    def gradients(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        start: int,
-        stop: int,
-        gradient: FloatArray,
-        hessian: FloatArray,
-    ) -> FloatArray:
-        """Write the gradient of the plane at the present scores, and no Hessian; return column maxima (3, D)."""
-        top: FloatArray = losses.hinge_gradients(*of_rows(costs), scores, start, stop, gradient, hessian)
+    def gradients(self, at: LossColumns, start: int, stop: int) -> FloatArray:
+        """Fill the gradient of the plane at the present scores, no Hessian, and value; return column maxima (3, D)."""
+        columns = at.scores, at.gradient, at.hessian, at.value
+        top: FloatArray = losses.hinge_gradients(*of_rows(at.costs), *columns, start, stop)
         return top
-
-    def value_and_gradient(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        start: int,
-        stop: int,
-        gradient: FloatArray,
-        value: FloatArray,
-    ) -> FloatArray:
-        """Write gradient (n, D) of the plane and value (n,) of rows start..stop; return their maxima (2, D)."""
-        top: FloatArray = losses.hinge_value_and_gradient(*of_rows(costs), scores, start, stop, gradient, value)
-        return top
-
-    def value_sums(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        gradient: FloatArray,
-        in_bag: Bag,
-        factor: FloatArray,
-        start: int,
-        stop: int,
-    ) -> IntArray:
-        """Return value of the bag's rows by true class in fixed point (D,)."""
-        sums: IntArray = losses.hinge_values(*of_rows(costs), scores, in_bag, factor, start, stop)
-        return sums

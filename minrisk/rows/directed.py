@@ -26,7 +26,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from minrisk._kernels import losses as kernels
 from minrisk._kernels._dtypes import FIXED, MAX_BINS, PRODUCT_BITS, RESPONSE, SCORE, TIE
-from minrisk._kernels.fixed import unfixed
+from minrisk._kernels.fixed import column_sums, unfixed
 from minrisk._kernels.grow import NEWTON, SKETCH
 from minrisk._kernels.linear import (
     CURVATURE,
@@ -46,10 +46,10 @@ from minrisk._utils import cached_property
 from minrisk._workers import Workers
 from minrisk.data.sparse import SparseRows, stay_sparse
 from minrisk.model.codes import Codebook
-from minrisk.rows.base import ChainStumps, GrownTree, GrowthRule, Line, Target, Totals, TreeLike
+from minrisk.rows.base import ChainStumps, GrownTree, GrowthRule, Line, Target, Totals
 from minrisk.rows.exchange import Place, divide, fixed_factor, sum_bits
 from minrisk.rows.growth import Growth
-from minrisk.rows.row_losses import ChainRowLoss, DirectedRowLoss, GroupedRowLoss, Groups
+from minrisk.rows.row_losses import Course, Groups, Loss
 from minrisk.rows.rows import Rows
 
 WEIGHTINGS = {"uniform": UNIFORM, "slope": SLOPE, "curvature": CURVATURE}
@@ -123,14 +123,14 @@ class DirectedRows(Rows):
         return Growth(self._target_rows)
 
     # -- the target of a regression --------------------------------------------------------------------------------
-    def aim(self, loss: DirectedRowLoss, direction: FloatArray, weighting: str) -> None:
+    def aim(self, loss: Loss, direction: FloatArray, weighting: str) -> None:
         """Fill the target along a direction (D,): the boosting weights -w^r, and what each row weighs.
 
         "uniform": the row's weight, which is the plain least squares of -w^r that Eq. (30) is with a norm; "slope":
         |w^r|, for the target's sign; "curvature": that of the loss, for a Newton step.
         """
         self._factor, self._move = self._ones, np.ascontiguousarray(direction)[None]
-        self._groups = self._gathered(loss, direction) if hasattr(loss, "gather") else None
+        self._groups = self._gathered(loss, direction) if loss.n_terms(1) else None
         self._pass_along(loss, 0.0)
         tops = self.over_blocks(
             lambda a, b: aim(
@@ -250,7 +250,7 @@ class DirectedRows(Rows):
             )
         return regressor.fit(X, target, sample_weight=weight / weight.mean())
 
-    def respond(self, tree: TreeLike) -> None:
+    def respond(self, tree: Any) -> None:
         """Fill the response column with the value, and the leaf column with the vector, of each row's leaf.
 
         A line is not on bins but on raw values, and so is a regressor.
@@ -264,7 +264,7 @@ class DirectedRows(Rows):
         if slope is None:
             super().respond(tree)
             return
-        x, origin, value = points(self._given[:, tree.feature[0]]), tree.origin[0], tree.value[0]  # type: ignore[attr-defined]
+        x, origin, value = points(self._given[:, tree.feature[0]]), tree.origin[0], tree.value[0]
         self.over_blocks(lambda a, b: line_response(x, slope[0], origin, value, a, b, self.response))
         self.leaf[:] = tree.vector[0]
 
@@ -273,7 +273,7 @@ class DirectedRows(Rows):
         self._start_one_by_one(trees, vectors, intercept)
 
     # -- along a line ------------------------------------------------------------------------------------------------
-    def _gathered(self, loss: Any, direction: FloatArray) -> Groups:
+    def _gathered(self, loss: Loss, direction: FloatArray) -> Groups:
         """Return the direction by its values, with the rows' terms at the present scores."""
         key = direction.tobytes()
         if key not in self._values:  # directions come again every round
@@ -283,32 +283,13 @@ class DirectedRows(Rows):
         if self._terms.shape != shape:
             self._terms = np.empty(shape)
         groups = Groups(number, values, self._terms)
-        self.over_blocks(
-            lambda a, b: loss.gather(
-                self.costs, self.scores, self._log_scale, self.gradient, self.hessian, groups, a, b
-            )
-        )
+        self.over_blocks(partial(loss.gather, self.loss_columns, groups))
         return groups
 
-    def _pass_along(self, loss: DirectedRowLoss, step: float) -> FloatArray:
+    def _pass_along(self, loss: Loss, step: float) -> FloatArray:
         """Fill `line` at the step; returns its maxima, (3,)."""
-        groups = self._groups
-        if groups is None:
-            return self.largest(
-                self.over_blocks(
-                    lambda a, b: loss.along(
-                        self.costs, self.scores, self._factor, self._move, step, self._log_scale, a, b, self.line
-                    )
-                )
-            )
-        grouped: GroupedRowLoss = loss  # type: ignore[assignment]  # or there were no groups
-        return self.largest(
-            self.over_blocks(
-                lambda a, b: grouped.along_groups(
-                    self.costs, self._log_scale, groups, self._factor, step, a, b, self.line
-                )
-            )
-        )
+        course = Course(self._factor, self._move, step, self.line, self._groups)
+        return self.largest(self.over_blocks(partial(loss.along, self.loss_columns, course)))
 
     def steer(self, vector: FloatArray, number: int, of: int, value: float) -> None:
         """Look along response * vector, the vector that `aim` was last given; for several learners along their sum.
@@ -343,14 +324,14 @@ class DirectedRows(Rows):
         tops = self.exchange.largest(np.array([np.abs(factor).max(initial=0.0), np.abs(move).max(initial=0.0)]))
         return float(tops[0] * tops[1])
 
-    def along(self, loss: DirectedRowLoss, step: float) -> FloatArray:
+    def along(self, loss: Loss, step: float) -> FloatArray:
         """Return the bag's loss and its first two derivatives at `step` along the line, times e^-log_scale, (3,)."""
         top = self._pass_along(loss, step)
         bits = min(PRODUCT_BITS, self.sum_bits)
         factor = fixed_factor(top, bits)
         parts = self.over_blocks(lambda a, b: line_sums(self.line, self.in_bag, factor, a, b))
         sums: FloatArray = unfixed(self.added(parts), top, bits)
-        if self._groups is not None and loss.relative:  # type: ignore[attr-defined]  # or there were no groups
+        if self._groups is not None and loss.relative:
             sums[0] += self._base
         return sums
 
@@ -540,14 +521,12 @@ class ChainRows(DirectedRows):
     # -- sums ----------------------------------------------------------------------------------------------------
     def gradients(self, loss: Any, log_scale: float) -> Totals:
         """Fill the signed weights, each chain's times e^-shift such that the largest is near the row's weight."""
-        chains: ChainRowLoss = self.for_costs(loss)  # as these rows ask for
+        chains = self.for_costs(loss)
         if len(self.gradient) < self.n_samples:  # after a rest
             self.gradient = empty(self.scores.shape, SCORE)
-        shift = self.largest(self.over_blocks(lambda a, b: chains.exponents(self.costs, self.scores, a, b)))
+        shift = self.largest(self.over_blocks(partial(chains.exponents, self.loss_columns)))
         self._shift = np.where(np.isfinite(shift), shift, 0.0)
-        tops = self.over_blocks(
-            lambda a, b: chains.row_weights(self.costs, self.scores, self._shift, a, b, self.gradient)
-        )
+        tops = self.over_blocks(partial(chains.row_weights, self.loss_columns, self._shift))
         self.top_gradient = self.top_hessian = self.largest(tops)
         self._restrict(None)
         self._whole_hessian = None
@@ -561,9 +540,14 @@ class ChainRows(DirectedRows):
         return np.asarray(own * np.exp(self._shift - self._shift.max()))
 
     def _hessian_sums(self) -> FloatArray:
-        factor = fixed_factor(self.top_hessian, self.sum_bits)
-        parts = self.over_blocks(lambda a, b: kernels.size_sums(self.gradient, self.in_bag, factor, a, b))
-        return np.asarray(unfixed(self.added(parts), self.top_hessian, self.sum_bits))
+        """Return sums of the sizes of the weights."""
+
+        def sums(a: int, b: int) -> IntArray:
+            sizes, bag = np.abs(self.gradient[a:b]), self.in_bag[a:b]
+            of_block: IntArray = column_sums(sizes, bag, self.top_hessian, self.sum_bits, 0, b - a)
+            return of_block
+
+        return np.asarray(unfixed(self.added(self.over_blocks(sums)), self.top_hessian, self.sum_bits))
 
     def side_errors(self, chain: int) -> FloatArray:
         """Return a chain's weights of the rows in its set and of the others, and of those answered wrongly.

@@ -20,7 +20,7 @@ from weakref import ref
 import numpy as np
 
 from minrisk._kernels._dtypes import BIN, COUNT_BITS, FIXED, FLOAT_BITS, LEAF, MAX_BINS, SUM_BITS, TIE
-from minrisk._kernels.fixed import fix_columns, fix_counted, fix_sketch, leaf_column_sums, project
+from minrisk._kernels.fixed import fix_columns, fix_sketch, leaf_column_sums, project
 from minrisk._kernels.grow import (
     CLOSED,
     COUNT_APART,
@@ -208,12 +208,8 @@ class Growth:
 
     def _fix_sketch(self, sketch: FloatArray, top: FloatArray, start: int, stop: int) -> FloatArray:
         """Bring rows start..stop of a sketch to fixed point; return what a unit of each column is worth."""
-        bits = self.rows.sum_bits
-        unit: FloatArray
-        if self._counts:
-            unit = fix_counted(sketch, top, bits, start, stop, self._columns)
-        else:
-            unit = fix_sketch(sketch, top, bits, COUNT_BITS, start, stop, self._columns)
+        count_bits = 0 if self._counts else COUNT_BITS
+        unit: FloatArray = fix_sketch(sketch, top, self.rows.sum_bits, count_bits, start, stop, self._columns)
         return unit
 
     def _pack(self, features: IntArray, drawn: Int32Array) -> int:

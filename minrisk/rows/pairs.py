@@ -17,22 +17,22 @@ from typing import Any
 import numpy as np
 
 from minrisk._kernels._dtypes import CHOICE, FLOAT_BITS, MAX_BINS, SCORE
-from minrisk._kernels.fixed import response_sums, unfixed
+from minrisk._kernels.fixed import class_sums, response_sums, unfixed
 from minrisk._kernels.losses import read_choices, sum_choices, weigh_choices
-from minrisk._kernels.pairwise import class_sums, fill_odds, gradient_along, pair_slopes, pair_sums
+from minrisk._kernels.pairwise import fill_odds, gradient_along, pair_slopes, pair_sums
 from minrisk._kernels.scores import add_joint, add_response, joint_counts, sum_joint
 from minrisk._kernels.split import bar_between, side_bounds, stored_side_bounds
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.rows.base import TreeLike
+from minrisk.model.trees import Tree
 from minrisk.rows.exchange import added, divide, fixed_factor
-from minrisk.rows.row_losses import PairRowLoss
+from minrisk.rows.row_losses import Loss
 from minrisk.rows.rows import Rows
 
 
 class PairRows(Rows):
     """`Rows` that know a loss of pairwise margins along a response: as sums over pairs, or row by row."""
 
-    _own: tuple[PairRowLoss, FloatArray, FloatArray] | None = None  # of a loss the rows' terms (n, 1), and their sum
+    _own: tuple[Loss, FloatArray, FloatArray] | None = None  # of a loss the rows' terms (n, 1), and their sum
     _odds: FloatArray | None = None
 
     def contrast_along(self, vector: FloatArray) -> None:
@@ -40,7 +40,7 @@ class PairRows(Rows):
         tops = self.over_blocks(lambda a, b: gradient_along(self.gradient, vector, a, b, self._contrast))
         self._fix_contrast(float(self.exchange.largest(np.array([max(tops)]))[0]))
 
-    def own_total(self, loss: PairRowLoss) -> float:
+    def own_total(self, loss: Loss) -> float:
         """Return the sum over the bag of the loss's terms r = y."""
         if self._own is None or self._own[0] is not loss:
             terms = loss.own_terms(self.costs)[:, None]
@@ -99,7 +99,7 @@ class PairRows(Rows):
         sums: IntArray = self.added(parts)
         return float(divide(sums[:1], factors[:1])[0]), divide(sums[1:], factors[1:])
 
-    def learner_edges(self, trees: Sequence[TreeLike]) -> FloatArray:
+    def learner_edges(self, trees: Sequence[Tree]) -> FloatArray:
         """Return `edges` of each of these learners (T, D); the response is then that of the last one."""
         factor = self.fixed_factor(self.top_gradient)
         sums = np.zeros((len(trees), self.n_outputs), dtype=np.int64)
@@ -186,17 +186,18 @@ class CorrectiveRows(PairRows):
             self._tried = np.empty((2, self.n_samples, self.n_outputs))
         return np.concatenate([self.kept_vectors, np.zeros((1, self.n_outputs))])
 
-    def total_slopes(self, loss: PairRowLoss, vectors: FloatArray) -> tuple[float, FloatArray]:
+    def total_slopes(self, loss: Loss, vectors: FloatArray) -> tuple[float, FloatArray]:
         """Return value and slope (T + 1, D) of the loss over the bag with these vectors, times e^-log_scale."""
         (scores, gradient), tables = self._tried, self._kept.tables(vectors[:-1])
+        at = self.loss_columns._replace(scores=scores, gradient=gradient, hessian=gradient[:0], value=self._value)
 
         def fill(a: int, b: int) -> FloatArray:
             scores[a:b] = self._origin
             add_response(scores, self.response, vectors[-1], a, b)
             self._kept.add(tables, a, b, scores)
-            return loss.value_and_gradient(self.costs, scores, self._log_scale, a, b, gradient, self._value)
+            return loss.gradients(at, a, b)
 
-        top_gradient, top_value = self.largest(self.over_blocks(fill))
+        top_gradient, _, top_value = self.largest(self.over_blocks(fill))
         factor = self.fixed_factor(top_value)
         # Whole numbers whose sums float64 holds: a product of matrices, in any order, is then exact.
         whole = fixed_factor(top_gradient, FLOAT_BITS - self.place.n_rows.bit_length())

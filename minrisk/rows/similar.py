@@ -24,7 +24,7 @@ from minrisk.data.sparse import SparseRows
 from minrisk.rows.base import Opposite
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import divide, fixed_factor
-from minrisk.rows.row_losses import EXPONENTIAL, SeparableRowLoss
+from minrisk.rows.row_losses import EXPONENTIAL, Loss
 from minrisk.rows.rows import Rows
 
 BATCH_BYTES = 16 << 20  # of distance columns that are computed together
@@ -340,7 +340,7 @@ class SimilarRows(Rows):
             near, far = columns
             self.over_blocks(lambda a, b: kernels.respond_two(near, far, span, real, a, b, self.response))
 
-    def slopes(self, loss: SeparableRowLoss, vector: FloatArray) -> FloatArray:
+    def slopes(self, loss: Loss, vector: FloatArray) -> FloatArray:
         """Return value, slope, curvature (3, D) of the loss at scores + response * vector, as functions of the vector.
 
         A fourth line, if there, is the sum of the absolute values of the slope's terms, which are exponentials.

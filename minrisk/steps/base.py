@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from minrisk._typing import FloatArray
-from minrisk.losses.base import Loss
+from minrisk.rows.row_losses import Loss
 from minrisk.rows.rows import Rows
 
 LARGEST_STEP = 18.0  # |a| beyond this changes a weight by more than float64 resolves

@@ -11,7 +11,6 @@ from minrisk._kernels._dtypes import TIE
 from minrisk._typing import FloatArray
 from minrisk.losses.base import DIRECTED, JOINT, LEAVES
 from minrisk.rows.directed import DirectedRows
-from minrisk.rows.row_losses import DirectedRowLoss
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem, StepSolver
 
 LINE_ITERATIONS = 100  # looks at the line, at most: Newton's steps need a few, halving alone fewer than these
@@ -39,7 +38,7 @@ class LineSearch(StepSolver):
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the line that the rows look along, in a few passes over them."""
         assert problem.directions is not None
-        alpha, value = search(problem, problem.loss)  # type: ignore[arg-type]  # as the rows ask for
+        alpha, value = search(problem)
         return Step(alpha * problem.directions, value)
 
 
@@ -62,7 +61,7 @@ class CodewordSearch(StepSolver):
         nearly = falls.max(axis=1, keepdims=True) - TIE * np.abs(falls).max(axis=1, keepdims=True)
         vectors = self.codewords[np.argmax(falls >= nearly, axis=1)]
         rows.steer_leaves(vectors, problem.value)
-        alpha, value = search(problem, problem.loss)  # type: ignore[arg-type]  # as the rows ask for
+        alpha, value = search(problem)
         return Step(alpha * vectors, value)
 
 
@@ -75,13 +74,12 @@ class UnitStep(StepSolver):
     def solve(self, problem: StepProblem) -> Step:
         """Look at the loss there, in one pass over the rows."""
         assert problem.directions is not None
-        loss: DirectedRowLoss = problem.loss  # type: ignore[assignment]  # as the rows ask for
-        return Step(problem.directions, float(cast(DirectedRows, problem.rows).along(loss, 1.0)[0]))
+        return Step(problem.directions, float(cast(DirectedRows, problem.rows).along(problem.loss, 1.0)[0]))
 
 
-def search(problem: StepProblem, loss: DirectedRowLoss) -> tuple[float, float]:
+def search(problem: StepProblem) -> tuple[float, float]:
     """Search for the step; return it and the loss over the bag there."""
-    rows = cast(DirectedRows, problem.rows)  # as required
+    rows, loss = cast(DirectedRows, problem.rows), problem.loss  # as required
     reach = rows.reach()
     if not 0.0 < reach < np.inf:
         return 0.0, problem.value
