@@ -43,7 +43,7 @@ def add_two_parts(values, factor, bits, sums):
 
 
 @kernel
-def fix_columns(values, in_bag, factor, start, stop, fixed, first):
+def fix_columns(values, in_bag, factor, fixed, first, start, stop):
     """Fill fixed[i, first + k] with rint(values[i, k] * factor[k]) for the bag's rows, else 0; returns the sums."""
     n_columns = values.shape[1]
     total = np.zeros(n_columns, dtype=np.int64)
@@ -60,7 +60,7 @@ def fix_columns(values, in_bag, factor, start, stop, fixed, first):
 
 
 @kernel
-def fix_vector(values, in_bag, factor, start, stop, fixed):
+def fix_vector(values, in_bag, factor, fixed, start, stop):
     """Compute fixed[i] = rint(values[i] * factor) for rows in the bag, else 0; returns the sum of |fixed|."""
     total = np.int64(0)
     for i in range(start, stop):
@@ -154,7 +154,7 @@ def project_row(gradient, hessian, directions, weight, out):
 
 
 @kernel
-def project(gradient, hessian, directions, weight, start, stop, out):
+def project(gradient, hessian, directions, weight, out, start, stop):
     """Compute out[i] = (gradient @ directions, hessian @ weight) per row; returns the column maxima of its sizes.
 
     `directions` is (q, D).
@@ -170,7 +170,7 @@ def project(gradient, hessian, directions, weight, start, stop, out):
 
 
 @kernel
-def fix_sketch(values, top, bits, count_bits, start, stop, out):
+def fix_sketch(values, top, bits, count_bits, out, start, stop):
     """Fill fixed-point columns of a sketch with values up to `top`; returns what a unit of each is worth.
 
     The Hessian, of `count_bits` fewer bits, is shifted beside a count of 1; with 0 of these the count has a column of

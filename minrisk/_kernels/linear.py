@@ -19,7 +19,7 @@ UNIFORM, SLOPE, CURVATURE = 0, 1, 2  # what a row weighs, as `DirectedRows.aim` 
 
 
 @kernel
-def aim(line, weight, in_bag, weighting, start, stop, push, pull):
+def aim(line, weight, in_bag, weighting, push, pull, start, stop):
     """Compute push = -slope, pull = rho (the row's weight, its |slope| or its curvature); 0 out of the bag.
 
     Returns the maxima of |push| and pull.
@@ -41,7 +41,7 @@ def aim(line, weight, in_bag, weighting, start, stop, push, pull):
 
 
 @kernel
-def linear_sums(Z, features, push, pull, push_factor, pull_factor, start, stop, out):
+def linear_sums(Z, features, push, pull, push_factor, pull_factor, out, start, stop):
     """Compute out[c] += sums of rho z, rho z^2 and u z over rows start..stop, z = Z[features[c]], in fixed point."""
     count = np.int64(stop - start)
     u, rho = np.empty(stop - start), np.empty(stop - start)
@@ -107,7 +107,7 @@ def change_along(x, slope, origin):
 
 
 @kernel
-def line_response(x, slope, origin, value, start, stop, response):
+def line_response(x, slope, origin, value, response, start, stop):
     """Compute response = value + slope * (x - origin) of rows start..stop, value where x, their feature, is missing."""
     for i in range(start, stop):
         response[i] = value

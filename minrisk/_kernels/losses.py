@@ -271,7 +271,7 @@ def hinge_gradients(cost, index, label, weight, scores, gradient, hessian, value
 
 
 @kernel
-def read_choices(gradient, label, start, stop, choices):
+def read_choices(gradient, label, choices, start, stop):
     """Compute choices[i] = the decision whose gradient is below 0, the class where there is none."""
     for i in range(start, stop):
         choices[i] = label[i]
@@ -281,7 +281,7 @@ def read_choices(gradient, label, start, stop, choices):
 
 
 @kernel
-def weigh_choices(choices, shares, label, weight, start, stop, gradient):
+def weigh_choices(choices, shares, label, weight, gradient, start, stop):
     """Fill gradient with that of the planes times their shares; choices (P, n). Returns its column maxima."""
     top = np.zeros(gradient.shape[1])
     for i in range(start, stop):
@@ -358,7 +358,7 @@ def side_errors(signed, chain, response, in_bag, factor, start, stop):
 
 
 @kernel
-def take_chain(signed, chain, in_bag, start, stop, push, pull):
+def take_chain(signed, chain, in_bag, push, pull, start, stop):
     """Compute push = signed and pull = |signed| of one chain, 0 out of the bag."""
     for i in range(start, stop):
         e = signed[i, chain] if in_bag[i] else 0.0

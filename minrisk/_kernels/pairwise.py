@@ -23,7 +23,7 @@ def raise_to(top, values):
 
 
 @kernel
-def gradient_along(gradient, vector, start, stop, out):
+def gradient_along(gradient, vector, out, start, stop):
     """Compute out[i] = sum_k gradient[i, k] vector[k] of rows start..stop; returns the largest in size."""
     top = 0.0
     for i in range(start, stop):
@@ -101,7 +101,7 @@ def pair_sums(hessian, label, response, in_bag, factor, start, stop):
 
 
 @kernel
-def fill_odds(scores, label, start, stop, odds):
+def fill_odds(scores, label, odds, start, stop):
     """Compute odds[i, r] = z_r: the weights u^(t-1) of Eq. (14)."""
     for i in range(start, stop):
         s, o = scores[i], odds[i]

@@ -56,7 +56,7 @@ def add_leaf_vectors(scores, leaf, vectors, start, stop):
 
 
 @kernel
-def tree_response(X_binned, feature, bin_, left, value, vector, start, stop, response, leaf):
+def tree_response(X_binned, feature, bin_, left, value, vector, response, leaf, start, stop):
     """Fill response[i] and leaf[i] with value and vector of the leaf that row i falls into."""
     words, node = np.empty(left.shape[0], dtype=np.int64), np.empty(SCORED_ROWS, dtype=np.int64)
     codes = X_binned.reshape(X_binned.size)
@@ -70,7 +70,7 @@ def tree_response(X_binned, feature, bin_, left, value, vector, start, stop, res
 
 
 @kernel
-def add_binned_trees(X_binned, feature, bin_, left, value, vector, n_nodes, vectors, n_vectors, start, stop, scores):
+def add_binned_trees(X_binned, feature, bin_, left, value, vector, n_nodes, vectors, n_vectors, scores, start, stop):
     """Compute scores += value * vectors[vector] of the row's leaf in each tree; the trees' columns one after another.
 
     `n_nodes` and `n_vectors` of each tree. As many rows at a time as have bins that stay in the cache: every tree is
@@ -97,7 +97,7 @@ def add_binned_trees(X_binned, feature, bin_, left, value, vector, n_nodes, vect
 
 
 @kernel
-def split_leaves(X_binned, feature, bin_, child, sign, start, stop, leaf, response):
+def split_leaves(X_binned, feature, bin_, child, sign, leaf, response, start, stop):
     """Move each row to a child of its leaf: child[l] for bins up to bin_[l] (f = -sign[l]), child[l] + 1 above.
 
     Above, f = sign[l]. A leaf with feature[l] < 0 is not split: its rows go to child[l] with f = sign[l].
@@ -210,7 +210,7 @@ def joint_counts(codes, response, out):
 
 
 @kernel
-def add_joint(codes, tables, start, stop, scores):
+def add_joint(codes, tables, scores, start, stop):
     """Compute scores[i] += tables[g, codes[g, i]] for all groups, rows start..stop."""
     for low in range(start, stop, JOINT_ROWS):
         high = min(low + JOINT_ROWS, stop)
@@ -222,7 +222,7 @@ def add_joint(codes, tables, start, stop, scores):
 
 
 @kernel
-def sum_joint(codes, values, in_bag, factor, start, stop, sums):
+def sum_joint(codes, values, in_bag, factor, sums, start, stop):
     """Add rint(values[i] * factor) to sums[g, codes[g, i]] for all groups, of the bag's rows of start..stop."""
     D = values.shape[1]
     whole = np.empty((JOINT_ROWS, D))

@@ -78,12 +78,12 @@ def sketched_columns(given, state, rule, space, ridge, seed):
     directions, weight, shared = draw_directions(state.whole_hessian, ridge, rule.sketch, seed)
     top = np.zeros(rule.sketch + 1)
     for p in range(2):
-        some = project(state.gradient, state.hessian, directions, weight, parts[p, 0], parts[p, 1], sketch)
+        some = project(state.gradient, state.hessian, directions, weight, sketch, parts[p, 0], parts[p, 1])
         for c in range(rule.sketch + 1):
             top[c] = max(top[c], some[c])
     factor = top
     for p in range(2):
-        factor = fix_sketch(sketch, top, given.sum_bits, FEW_BITS, parts[p, 0], parts[p, 1], columns)
+        factor = fix_sketch(sketch, top, given.sum_bits, FEW_BITS, columns, parts[p, 0], parts[p, 1])
     return factor, shared
 
 
@@ -93,8 +93,8 @@ def all_columns(given, state, space):
     parts, columns, D, bits = given.parts, space.columns, state.scores.shape[1], given.sum_bits
     gradient_factor, hessian_factor = fixed_factors(state.top[0], bits), fixed_factors(state.top[1], bits)
     for p in range(2):
-        fix_columns(state.gradient, given.in_bag, gradient_factor, parts[p, 0], parts[p, 1], columns, 0)
-        fix_columns(state.hessian, given.in_bag, hessian_factor, parts[p, 0], parts[p, 1], columns, D)
+        fix_columns(state.gradient, given.in_bag, gradient_factor, columns, 0, parts[p, 0], parts[p, 1])
+        fix_columns(state.hessian, given.in_bag, hessian_factor, columns, D, parts[p, 0], parts[p, 1])
         columns[parts[p, 0] : parts[p, 1], 2 * D] = 1
     unit = np.ones(2 * D + 1)
     for k in range(D):

@@ -343,14 +343,23 @@ class RowColumns:
         return LossColumns(self.costs, self.scores, self._log_scale, *own)
 
     # -- over blocks of rows ---------------------------------------------------------------------------------
-    def over_blocks(self, task: Callable[[int, int], Result], sums: float = OUTPUT_SUMS) -> list[Result]:
-        """Return results of `task(start, stop)` for each block of rows; blocks are larger where threads would not pay.
+    def over_blocks(self, task: Callable[..., Result], *arguments: Any, sums: float = OUTPUT_SUMS) -> list[Result]:
+        """Return results of `task(*arguments, start, stop)` for each block of rows.
 
-        `sums` is what it does for a row and an output, in elementary sums: about as many half nanoseconds.
+        Blocks are larger where threads would not pay. `sums` is what the task does for a row and an output, in
+        elementary sums: about as many half nanoseconds.
         """
         if self.n_samples * self.n_outputs * sums < self.limits.inline_work or self.workers.n_free == 1:
-            return [task(*block) for block in self.undivided]
-        return self.workers.map(lambda block: task(*block), self.blocks)
+            return [task(*arguments, *block) for block in self.undivided]
+        return self.workers.map(lambda block: task(*arguments, *block), self.blocks)
+
+    def summed(self, task: Callable[..., IntArray], *arguments: Any, sums: float = OUTPUT_SUMS) -> IntArray:
+        """Return the sum of what `over_blocks` gives, in all pieces."""
+        return self.added(self.over_blocks(task, *arguments, sums=sums))
+
+    def topped(self, task: Callable[..., FloatArray], *arguments: Any, sums: float = OUTPUT_SUMS) -> FloatArray:
+        """Return the elementwise maximum of what `over_blocks` gives, in all pieces."""
+        return self.largest(self.over_blocks(task, *arguments, sums=sums))
 
     def bag_of(self, chosen: IntArray) -> Bag:
         """Return the chosen ones of the `n_trained` rows, those that are here."""

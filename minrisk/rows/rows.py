@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -168,9 +167,9 @@ class Rows(SearchedColumns):
                 np.array([len(tree.feature) for tree in some]),
                 np.concatenate(own),
                 np.array([len(v) for v in own]),
+                scores,
                 first,
                 last,
-                scores,
             )
 
     def _start_one_by_one(self, learners: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
@@ -219,8 +218,8 @@ class Rows(SearchedColumns):
             if len(self.leaf) < self.n_samples:
                 self._forget_leaves()
         self._log_scale = log_scale
-        tops = self.over_blocks(partial(here.gradients, self.loss_columns), LOSS_SUMS)
-        self.top_gradient, self.top_hessian, self.top_value = self.largest(tops)
+        tops = self.topped(here.gradients, self.loss_columns, sums=LOSS_SUMS)
+        self.top_gradient, self.top_hessian, self.top_value = tops
         self._restrict(None)
         self._whole_hessian: FloatArray | None = None  # until `values` knows it
         top = max(self.top_hessian.tolist()) if {EXPONENTIAL, JOINT} & loss.traits else 1.0  # weights that may overflow
@@ -235,15 +234,15 @@ class Rows(SearchedColumns):
             self.bag_value = np.asarray(self.slopes(loss, np.zeros(self.n_outputs))[0])
             return self.bag_value
         factor = self.fixed_factor(self.top_value)
-        parts = self.over_blocks(partial(class_sums, self.value, self.costs.label, self.in_bag, factor), ADDED_SUMS)
-        return np.asarray(unfixed(self.added(parts), self.top_value, self.sum_bits))
+        sums = self.summed(class_sums, self.value, self.costs.label, self.in_bag, factor, sums=ADDED_SUMS)
+        return np.asarray(unfixed(sums, self.top_value, self.sum_bits))
 
     def _hessian_sums(self) -> FloatArray:
         return np.asarray(unfixed(self._column_sums(self.hessian, self.top_hessian), self.top_hessian, self.sum_bits))
 
     def _column_sums(self, values: FloatArray, top: FloatArray, spare: int = 0) -> IntArray:
         bits = self.sum_bits - spare
-        return self.added(self.over_blocks(lambda a, b: column_sums(values, self.in_bag, top, bits, a, b), ADDED_SUMS))
+        return self.summed(column_sums, values, self.in_bag, top, bits, sums=ADDED_SUMS)
 
     def draw_bag(self, size: int, generator: np.random.Generator) -> Bag:
         """Return a bag of so many of the `n_trained` rows, without replacement, for `weigh`: only rows look into it."""
@@ -283,9 +282,7 @@ class Rows(SearchedColumns):
 
     def _fix(self, values: FloatArray, factor: FloatArray, first: int) -> IntArray:
         """Write values in fixed point into the columns from `first` on; returns the sums of these rows."""
-        parts = self.over_blocks(
-            lambda a, b: fix_columns(values, self.in_bag, factor, a, b, self.fixed, first), 2.0 * ADDED_SUMS
-        )
+        parts = self.over_blocks(fix_columns, values, self.in_bag, factor, self.fixed, first, sums=2.0 * ADDED_SUMS)
         return np.asarray(np.sum(parts, axis=0))
 
     def edges(self) -> FloatArray:
@@ -294,9 +291,7 @@ class Rows(SearchedColumns):
         return divide(self._response_sums(self.gradient, factor), factor)
 
     def _response_sums(self, values: FloatArray, factor: FloatArray) -> IntArray:
-        return self.added(
-            self.over_blocks(lambda a, b: response_sums(values, self.response, self.in_bag, factor, a, b), ADDED_SUMS)
-        )
+        return self.summed(response_sums, values, self.response, self.in_bag, factor, sums=ADDED_SUMS)
 
     def side_sums(self) -> tuple[FloatArray, FloatArray]:
         """Return gradient and Hessian summed over the rows with response -1 and those with +1, (2, D) each."""
@@ -315,30 +310,28 @@ class Rows(SearchedColumns):
         """
         here = self.for_costs(loss)
         factors = fixed_factor(here.entry_bounds(self.top_value, vector, self.top_cost), self.sum_bits)
-        task = partial(here.slopes, self.loss_columns, self.response, vector, factors)
-        return divide(self.added(self.over_blocks(task, LOSS_SUMS)), factors)
+        sums = self.summed(here.slopes, self.loss_columns, self.response, vector, factors, sums=LOSS_SUMS)
+        return divide(sums, factors)
 
     def contrast(self, loss: Loss, vector: FloatArray) -> None:
         """Fill the contrast column: what f = +1 rather than -1 gains per row while the vector is held."""
         here = self.for_costs(loss)
-        tops = self.over_blocks(partial(here.contrast, self.loss_columns, vector, self._contrast))
+        tops = self.over_blocks(here.contrast, self.loss_columns, vector, self._contrast)
         self._fix_contrast(float(self.exchange.largest(np.array([max(tops)]))[0]))
 
     def _fix_contrast(self, top: float) -> None:
         """Bring the contrast, of values up to `top`, to fixed point."""
         factor = float(fixed_factor(np.array(top), self.sum_bits))
-        sizes = self.over_blocks(
-            lambda a, b: fix_vector(self._contrast, self.in_bag, factor, a, b, self.fixed_contrast)
-        )
+        sizes = self.over_blocks(fix_vector, self._contrast, self.in_bag, factor, self.fixed_contrast)
         self.margin = int(self.added([np.array([size]) for size in sizes])[0]) >> MARGIN_SHIFT
         self.contrast_factor = factor or 1.0
 
     def advance(self, vectors: FloatArray) -> None:
         """Add (V, D) vectors. One: scores += response * vectors[0]; several: scores += vectors[leaf]."""
         if len(vectors) == 1:
-            self.over_blocks(lambda a, b: add_response(self.scores, self.response, vectors[0], a, b), ADDED_SUMS)
+            self.over_blocks(add_response, self.scores, self.response, vectors[0], sums=ADDED_SUMS)
         else:
-            self.over_blocks(lambda a, b: add_leaf_vectors(self.scores, self.leaf, vectors, a, b), ADDED_SUMS)
+            self.over_blocks(add_leaf_vectors, self.scores, self.leaf, vectors, sums=ADDED_SUMS)
 
     def shift(self, vector: FloatArray) -> None:
         """Compute scores += vector: the constant term."""
@@ -347,12 +340,8 @@ class Rows(SearchedColumns):
     def respond(self, tree: Tree) -> None:
         """Fill the response column with the value, and the leaf column with the vector, of each row's leaf."""
         X_binned, feature = self.split_bins(tree.feature)
-        self.over_blocks(
-            lambda a, b: tree_response(
-                X_binned, feature, tree.bin, tree.left, tree.value, tree.vector, a, b, self.response, self.leaf
-            ),
-            WALK_SUMS / self.n_outputs,
-        )
+        nodes = feature, tree.bin, tree.left, tree.value, tree.vector
+        self.over_blocks(tree_response, X_binned, *nodes, self.response, self.leaf, sums=WALK_SUMS / self.n_outputs)
 
     @property
     def deciding_scores(self) -> FloatArray:
@@ -367,7 +356,7 @@ class Rows(SearchedColumns):
             return 0.0
         table, row, weight = self.costs[:3]
         scores = self.deciding_scores
-        parts = self.over_blocks(lambda a, b: decision_costs(scores, table, row, weight, factor, a, b))
+        parts = self.over_blocks(decision_costs, scores, table, row, weight, factor)
         return int(self.added([np.array([part]) for part in parts])[0]) / factor / total
 
     def savings(self, constant: int) -> FloatArray:
@@ -425,9 +414,7 @@ class Rows(SearchedColumns):
         if self.sparse is not None:
             X_binned, number = self.split_bins(np.maximum(feature, 0))
             feature = np.where(feature >= 0, number, feature)
-        self.over_blocks(
-            lambda a, b: split_leaves(X_binned, feature, splits.bin, child, splits.sign, a, b, self.leaf, self.response)
-        )
+        self.over_blocks(split_leaves, X_binned, feature, splits.bin, child, splits.sign, self.leaf, self.response)
 
 
 # -- Whole rounds in one call ------------------------------------------------------------------------------------------

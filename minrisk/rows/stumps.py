@@ -148,10 +148,7 @@ class SearchedColumns(RowColumns):
         here = self.for_costs(loss)
         factors = fixed_factor(here.entry_bounds(self.top_value[output], step, self.top_cost), self.sum_bits)
         stumps = feature, bin_, output, step
-        return divide(
-            self.added(self.over_blocks(partial(here.stump_sums, self.loss_columns, X_binned, stumps, factors))),
-            factors,
-        )
+        return divide(self.summed(here.stump_sums, self.loss_columns, X_binned, stumps, factors), factors)
 
     def _fall(self, loss: Loss, feature: int, bin_: int) -> float:
         """Return what a stump takes away with two Newton steps: near what it does with the best."""
@@ -168,7 +165,7 @@ class SearchedColumns(RowColumns):
         fixed = np.empty((self.n_samples, 3 * D), dtype=self.fixed.dtype)
         factor, even = fixed_factor(top, self.fixed_bits), self.fixed_factor(top)
         factors = self.fixed_factors, factor, even
-        parts = self.over_blocks(partial(loss.series_columns, self.loss_columns, factors, fixed))
+        parts = self.over_blocks(loss.series_columns, self.loss_columns, factors, fixed)
         here = np.asarray(np.sum(parts, axis=0))
         sums = self.exchange.added(here[3 * D :])
         even = divide(sums, np.tile(even, 2)).reshape(2, D)

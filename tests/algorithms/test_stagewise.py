@@ -489,8 +489,8 @@ def test_joint_responses_are_the_products(stumps):
             continue
         vectors, values = np.rint(rng.random((t + 1, D)) * 2.0**32) / 2.0**32, rng.normal(size=(n, D))
         scores = np.ones((n, D))
-        kept.add(kept.tables(vectors), 0, 100, scores)
-        kept.add(kept.tables(vectors), 100, n, scores)
+        kept.add(kept.tables(vectors), scores, 0, 100)
+        kept.add(kept.tables(vectors), scores, 100, n)
         np.testing.assert_array_equal(scores, 1.0 + all_ @ vectors)
         sums = kept.sums(values, in_bag, factor, 0, 600) + kept.sums(values, in_bag, factor, 600, n)
         np.testing.assert_array_equal(
