@@ -15,7 +15,7 @@ from minrisk.rows.row_losses import JOINT as JOINT
 from minrisk.rows.row_losses import SEPARABLE as SEPARABLE
 from minrisk.rows.row_losses import SERIES as SERIES
 from minrisk.rows.row_losses import SOFTMAX_GRADIENT as SOFTMAX_GRADIENT
-from minrisk.rows.row_losses import Course, Loss, LossColumns
+from minrisk.rows.row_losses import Course, LossColumns, RowLoss
 
 SIGNS = "signs"  # a learner that answers -1 or +1
 STUMPS = "stumps"  # a learner with one split
@@ -30,7 +30,7 @@ def no_lines() -> FloatArray:
     return np.empty(0)
 
 
-class Differences(Loss):
+class Differences(RowLoss):
     """Compare the scores of a row with that of its true class: the base of such losses.
 
     The least value of each is 0, the limit as the true class's score grows. (L_t keeps its terms j = k: sums of costs.)
@@ -44,6 +44,15 @@ class Differences(Loss):
     @abstractmethod
     def base(self) -> str:
         """Return name of the loss."""
+
+    @property
+    def relative(self) -> bool:
+        """Return whether values along groups are less those at step 0, as GLL's logarithms are."""
+        return False
+
+    def n_terms(self, n_values: int) -> int:
+        """Return how many sums of terms there are for so many values of a direction; 0: it makes no use of groups."""
+        return 0
 
     def constant(self, costs: RowCosts) -> float:
         """Return 0: costs of right decisions do not enter.

@@ -24,7 +24,7 @@ from minrisk.losses.base import EXPONENTIAL, Differences, no_lines
 from minrisk.model.codes import Codebook
 from minrisk.model.links import Link
 from minrisk.rows.costs import CostFacts, RowCosts
-from minrisk.rows.row_losses import Course, Loss, LossColumns
+from minrisk.rows.row_losses import Course, Loss, LossColumns, RowLoss
 
 
 def simplex_codewords(K: int) -> FloatArray:
@@ -143,7 +143,7 @@ def _side_sums(table: FloatArray, ones: np.ndarray) -> FloatArray:
 
 # -- output codes ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
-class CodeLoss(Loss):
+class CodeLoss(RowLoss):
     """1 / (2 W) sum_n w_n sum_l b_nl exp(-word_l(y_n) f_nl).
 
     A row of class y weighs in bit l what it costs in the mean to take it for a class whose bit is another,

@@ -41,11 +41,11 @@ from minrisk.losses.base import EXPONENTIAL, SEPARABLE, SERIES, no_lines
 from minrisk.losses.gamma_phi import CLOSE, NEAR, Smooth, derived, refuse
 from minrisk.model.links import Link
 from minrisk.rows.costs import CostFacts, RowCosts
-from minrisk.rows.row_losses import Loss, LossColumns
+from minrisk.rows.row_losses import LossColumns, SeparableLoss
 
 
 @dataclass(frozen=True, eq=False)
-class CoupledLoss(Loss):
+class CoupledLoss(SeparableLoss):
     """mean beta + 1/(2 W) sum_n w_n sum_k [ c+_nk F(H_nk) + c-_nk F(-H_nk) ], with F convex and above the unit step.
 
     Parameters

@@ -27,6 +27,7 @@ from minrisk._kernels import losses as kernels
 from minrisk._kernels._dtypes import FIXED, MAX_BINS, PRODUCT_BITS, RESPONSE, SCORE, TIE
 from minrisk._kernels.fixed import column_sums, unfixed
 from minrisk._kernels.grow import NEWTON, SKETCH
+from minrisk._kernels.guess_averse import pair_sums
 from minrisk._kernels.linear import (
     CURVATURE,
     SLOPE,
@@ -37,7 +38,6 @@ from minrisk._kernels.linear import (
     linear_sums,
     stored_linear_sums,
 )
-from minrisk._kernels.pairwise import pair_sums
 from minrisk._kernels.scores import add_leaf_vectors, add_response
 from minrisk._memory import empty, points, read_only, zeros
 from minrisk._typing import FloatArray, Int32Array, IntArray
@@ -48,7 +48,7 @@ from minrisk.model.codes import Codebook
 from minrisk.rows.base import ChainStumps, GrownTree, GrowthRule, Line, Target, Totals
 from minrisk.rows.exchange import Place, divide, fixed_factor, sum_bits
 from minrisk.rows.growth import Growth
-from minrisk.rows.row_losses import Course, Groups, Loss
+from minrisk.rows.row_losses import Course, Groups
 from minrisk.rows.rows import Rows
 
 WEIGHTINGS = {"uniform": UNIFORM, "slope": SLOPE, "curvature": CURVATURE}
@@ -122,7 +122,7 @@ class DirectedRows(Rows):
         return Growth(self._target_rows)
 
     # -- the target of a regression --------------------------------------------------------------------------------
-    def aim(self, loss: Loss, direction: FloatArray, weighting: str) -> None:
+    def aim(self, loss: Any, direction: FloatArray, weighting: str) -> None:
         """Fill the target along a direction (D,): the boosting weights -w^r, and what each row weighs.
 
         "uniform": the row's weight, which is the plain least squares of -w^r that Eq. (30) is with a norm; "slope":
@@ -266,7 +266,7 @@ class DirectedRows(Rows):
         self._start_one_by_one(trees, vectors, intercept)
 
     # -- along a line ------------------------------------------------------------------------------------------------
-    def _gathered(self, loss: Loss, direction: FloatArray) -> Groups:
+    def _gathered(self, loss: Any, direction: FloatArray) -> Groups:
         """Return the direction by its values, with the rows' terms at the present scores."""
         key = direction.tobytes()
         if key not in self._values:  # directions come again every round
@@ -279,7 +279,7 @@ class DirectedRows(Rows):
         self.over_blocks(loss.gather, self.loss_columns, groups)
         return groups
 
-    def _pass_along(self, loss: Loss, step: float) -> FloatArray:
+    def _pass_along(self, loss: Any, step: float) -> FloatArray:
         """Fill `line` at the step; returns its maxima, (3,)."""
         course = Course(self._factor, self._move, step, self.line, self._groups)
         return self.topped(loss.along, self.loss_columns, course)
@@ -317,7 +317,7 @@ class DirectedRows(Rows):
         tops = self.exchange.largest(np.array([np.abs(factor).max(initial=0.0), np.abs(move).max(initial=0.0)]))
         return float(tops[0] * tops[1])
 
-    def along(self, loss: Loss, step: float) -> FloatArray:
+    def along(self, loss: Any, step: float) -> FloatArray:
         """Return the bag's loss and its first two derivatives at `step` along the line, times e^-log_scale, (3,)."""
         top = self._pass_along(loss, step)
         bits = min(PRODUCT_BITS, self.sum_bits)

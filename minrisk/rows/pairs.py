@@ -18,21 +18,20 @@ import numpy as np
 
 from minrisk._kernels._dtypes import CHOICE, FLOAT_BITS, MAX_BINS, SCORE
 from minrisk._kernels.fixed import class_sums, response_sums, unfixed
+from minrisk._kernels.guess_averse import fill_odds, gradient_along, pair_slopes, pair_sums
 from minrisk._kernels.losses import read_choices, sum_choices, weigh_choices
-from minrisk._kernels.pairwise import fill_odds, gradient_along, pair_slopes, pair_sums
 from minrisk._kernels.scores import add_joint, add_response, joint_counts, sum_joint
 from minrisk._kernels.split import bar_between, side_bounds, stored_side_bounds
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.model.trees import Tree
 from minrisk.rows.exchange import added, divide, fixed_factor
-from minrisk.rows.row_losses import Loss
 from minrisk.rows.rows import Rows
 
 
 class PairRows(Rows):
     """`Rows` that know a loss of pairwise margins along a response: as sums over pairs, or row by row."""
 
-    _own: tuple[Loss, FloatArray, FloatArray] | None = None  # of a loss the rows' terms (n, 1), and their sum
+    _own: tuple[Any, FloatArray, FloatArray] | None = None  # of a loss the rows' terms (n, 1), and their sum
     _odds: FloatArray | None = None
 
     def contrast_along(self, vector: FloatArray) -> None:
@@ -40,7 +39,7 @@ class PairRows(Rows):
         tops = self.over_blocks(gradient_along, self.gradient, vector, self._contrast)
         self._fix_contrast(float(self.exchange.largest(np.array([max(tops)]))[0]))
 
-    def own_total(self, loss: Loss) -> float:
+    def own_total(self, loss: Any) -> float:
         """Return the sum over the bag of the loss's terms r = y."""
         if self._own is None or self._own[0] is not loss:
             terms = loss.own_terms(self.costs)[:, None]
@@ -165,7 +164,7 @@ class CorrectiveRows(PairRows):
             self._tried = np.empty((2, self.n_samples, self.n_outputs))
         return np.concatenate([self.kept_vectors, np.zeros((1, self.n_outputs))])
 
-    def total_slopes(self, loss: Loss, vectors: FloatArray) -> tuple[float, FloatArray]:
+    def total_slopes(self, loss: Any, vectors: FloatArray) -> tuple[float, FloatArray]:
         """Return value and slope (T + 1, D) of the loss over the bag with these vectors, times e^-log_scale."""
         (scores, gradient), tables = self._tried, self._kept.tables(vectors[:-1])
         at = self.loss_columns._replace(scores=scores, gradient=gradient, hessian=gradient[:0], value=self._value)
@@ -174,7 +173,8 @@ class CorrectiveRows(PairRows):
             scores[a:b] = self._origin
             add_response(scores, self.response, vectors[-1], a, b)
             self._kept.add(tables, scores, a, b)
-            return loss.gradients(at, a, b)
+            tops: FloatArray = loss.gradients(at, a, b)
+            return tops
 
         top_gradient, _, top_value = self.topped(fill)
         factor = self.fixed_factor(top_value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -20,7 +21,7 @@ SOFTMAX_GRADIENT = "softmax gradient"  # a joint loss whose `gradient` is 1 at t
 
 
 class LossColumns(NamedTuple):
-    """The columns of rows that losses read and fill."""
+    """The columns of rows that losses read and fill, in the order in which kernels take them."""
 
     costs: RowCosts
     scores: FloatArray  # (n, D)
@@ -40,7 +41,7 @@ class Groups(NamedTuple):
 
 
 class Course(NamedTuple):
-    """A line through the scores: row i is looked at at scores + step * factor[i] * move[i], or move[0]."""
+    """A line through the scores: row i is looked at at scores + step * factor[i] * move[i], or move[0]; in this order."""
 
     factor: FloatArray  # (n,)
     move: FloatArray  # (n, D), or (1, D) for all rows alike
@@ -59,7 +60,7 @@ class LossFacts(NamedTuple):
     weight: float  # of all rows
 
 
-class Loss:
+class Loss(ABC):
     """A cost-sensitive surrogate.
 
     Methods that take `LossColumns` pass over rows start..stop. All they fill is without the factor 1/(2 W) of the mean.
@@ -68,18 +69,18 @@ class Loss:
     """
 
     @property
+    @abstractmethod
     def traits(self) -> frozenset[str]:
         """Facts that others may rely on.
 
         `SEPARABLE` (steps and signs of one output do not change another's loss) or `JOINT`, and `EXPONENTIAL`
         (gradients and Hessians say all of it).
         """
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def base(self) -> str:
         """Return its name."""
-        raise NotImplementedError
 
     @property
     def gain(self) -> int:
@@ -114,6 +115,11 @@ class Loss:
         """Return the link from scores to probabilities, where the minimiser of the expected loss determines them."""
         return None
 
+
+class RowLoss(Loss):
+    """A loss whose gradients and Hessians rows ask for, at all scores of a row."""
+
+    @abstractmethod
     def gradients(self, at: LossColumns, start: int, stop: int) -> FloatArray:
         """Fill gradient, Hessian and, of a `JOINT` loss, value.
 
@@ -122,45 +128,25 @@ class Loss:
         ndarray of shape (3, D)
             Column maxima of |gradient|, Hessian and value; a row's value counts in the column of its true class.
         """
-        raise NotImplementedError
 
-    # -- of `SEPARABLE` losses -------------------------------------------------------------------------------------
+
+class SeparableLoss(RowLoss):
+    """A loss with the trait `SEPARABLE`."""
+
+    @abstractmethod
     def contrast(self, at: LossColumns, vector: FloatArray, out: FloatArray, start: int, stop: int) -> float:
         """Fill out with half the loss at scores - vector less half of it at scores + vector; return the largest."""
-        raise NotImplementedError
 
+    @abstractmethod
     def slopes(
         self, at: LossColumns, response: np.ndarray, vector: FloatArray, factors: FloatArray, start: int, stop: int
     ) -> IntArray:
         """Return value, slope and curvature of the bag along the response, in fixed point (3, D)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def entry_bounds(self, top_value: FloatArray, vector: FloatArray, top_cost: float) -> FloatArray:
         """Bound value, slope and curvature of any entry after a step (3, D), from the largest value before it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def phantom(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the first and second derivative of F(a) + F(-a)."""
-        raise NotImplementedError
-
-    # -- of `JOINT` losses -----------------------------------------------------------------------------------------
-    @property
-    def relative(self) -> bool:
-        """Return whether values along groups are less those at step 0, as GLL's logarithms are."""
-        return False
-
-    def n_terms(self, n_values: int) -> int:
-        """Return how many sums of terms there are for so many values of a direction; 0: it makes no use of groups."""
-        return 0
-
-    def gather(self, at: LossColumns, groups: Groups, start: int, stop: int) -> None:
-        """Fill the terms of the groups at the scores of the last `gradients`."""
-        raise NotImplementedError
-
-    def along(self, at: LossColumns, course: Course, start: int, stop: int) -> FloatArray:
-        """Fill the line of the course; return its maxima, (3,)."""
-        raise NotImplementedError
-
-    def own_terms(self, costs: RowCosts) -> FloatArray:
-        """Return the terms r = y of pairwise margins, (n,)."""
-        raise NotImplementedError

@@ -17,7 +17,7 @@ from minrisk._workers import Workers
 from minrisk.boosting.loop import boost
 from minrisk.data.binning import fit_binner
 from minrisk.losses.gamma_phi import GammaPhiLoss
-from minrisk.losses.pairwise import PairwiseLoss
+from minrisk.losses.guess_averse import PairwiseLoss
 from minrisk.model.coded_trees import StepTables
 from minrisk.rows.pairs import FEW_GROUPS, CorrectiveRows, JointResponses, PairRows
 from minrisk.steps.penalised import PAPER, Objective, PairwiseStep, Tolerances, most_violated
