@@ -41,7 +41,7 @@ class Groups(NamedTuple):
 
 
 class Course(NamedTuple):
-    """A line through the scores: row i is looked at at scores + step * factor[i] * move[i], or move[0]; in this order."""
+    """A line through the scores: row i is looked at at scores + step * factor[i] * move[i], or move[0]."""
 
     factor: FloatArray  # (n,)
     move: FloatArray  # (n, D), or (1, D) for all rows alike
