@@ -117,8 +117,9 @@ def exponential_gradients(own, cost, index, label, weight, scores, log_scale, gr
     Returns the column maxima of |gradient|, Hessian and value, which counts in column y.
     """
     D = scores.shape[1]
-    height, full = rows_at_once(D), hessian.shape[0] > 0
-    top, x, spare = np.zeros((3, D)), np.empty((height, D)), np.empty(D)
+    height, every = rows_at_once(D), np.int64(hessian.shape[0] > 0)
+    curved = hessian if every else np.empty((1, D))  # chosen once: for each row that would take as long as its sums
+    top, x = np.zeros((3, D)), np.empty((height, D))
     for low in range(start, stop, height):
         high = min(low + height, stop)
         for i in range(low, high):
@@ -128,17 +129,16 @@ def exponential_gradients(own, cost, index, label, weight, scores, log_scale, gr
                 z[k] = s[k] - base
         exponentials(x.reshape(height * D), (high - low) * D)
         for i in range(low, high):
-            y, w, c, z = label[i], weight[i], cost[index[i]], x[i - low]
-            g, h = gradient[i], hessian[i] if full else spare
+            y, w, c, z, r = label[i], weight[i], cost[index[i]], x[i - low], i * every
             z[y], total = 0.0, 0.0
             for k in range(D):  # one short loop: several would spend their time on starting
                 v = w * c[k] * z[k]
                 total += v
-                g[k], h[k] = -v, v
+                gradient[i, k], curved[r, k] = -v, v
                 top[1, k] = max(top[1, k], v)
             value[i], top[2, y] = total, max(top[2, y], total)
             if own > 0.0:
-                g[y], h[y], top[1, y] = total, total, max(top[1, y], total)
+                gradient[i, y], curved[r, y], top[1, y] = total, total, max(top[1, y], total)
     for k in range(D):
         top[0, k] = top[1, k]
     return top
@@ -642,29 +642,33 @@ def pairwise_gradients(cost, index, label, weight, scores, log_scale, gradient, 
     At y are the sums, the gradient's above 0; value[i] is the row's loss. All times e^-log_scale; rows start..stop. The
     Hessian may have no rows. Returns the column maxima of |gradient|, Hessian and value, which counts in column y.
     """
-    D, full = scores.shape[1], hessian.shape[0] > 0
-    top, terms, spare = np.zeros((3, D)), np.empty(D), np.empty(D)
+    D, every = scores.shape[1], np.int64(hessian.shape[0] > 0)
+    top, terms, curved = np.zeros((3, D)), np.empty(D), hessian if every else np.empty((1, D))
     scale = math.exp(-log_scale)
     for i in range(start, stop):
         y, w = label[i], weight[i] * scale
-        c, s, g, h = cost[index[i]], scores[i], gradient[i], hessian[i] if full else spare
+        c, s, g, h = cost[index[i]], scores[i], gradient[i], curved[i * every]
         own, total = s[y], row_loss(c, s, y, w, h, terms)
         for k in range(D):
             less = h[k]
             share = w * c[k] / (1.0 + less)
             g[k] = -share if s[k] >= own else -share * less
-            h[k] = share * less / (1.0 + less)
-        g[y], h[y] = 0.0, 0.0
-        push, curvature = 0.0, 0.0
+        g[y], push = 0.0, 0.0
         for k in range(D):
             push -= g[k]
-            curvature += h[k]
             size = -g[k]
             top[0, k] = size if size > top[0, k] else top[0, k]
-        g[y], h[y], value[i] = push, curvature, total
-        top[0, y] = max(top[0, y], push)
-        raise_to(top[1], h)
-        top[2, y] = max(top[2, y], total)
+        g[y], value[i] = push, total
+        top[0, y], top[2, y] = max(top[0, y], push), max(top[2, y], total)
+        if every:
+            for k in range(D):
+                less = h[k]
+                h[k] = w * c[k] / (1.0 + less) * less / (1.0 + less)
+            h[y], curvature = 0.0, 0.0
+            for k in range(D):
+                curvature += h[k]
+            h[y] = curvature
+            raise_to(top[1], h)
     return top
 
 
