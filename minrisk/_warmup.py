@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from minrisk._kernels._cache import notes, writable_folder
-from minrisk._kernels._dtypes import EXACT_ROWS, FIXED
+from minrisk._kernels._dtypes import EXACT_ROWS
 
 
 def warmup() -> Path | None:
@@ -101,7 +101,6 @@ def _many_rows() -> None:
 
 
 def _vector_trees() -> None:
-    from minrisk._kernels.fixed import fix_counted
     from minrisk.algorithms.min_risk import MinRiskClassifier
     from minrisk.ensemble.smooth import fit_basis
     from minrisk.rows.base import LIMITS
@@ -118,7 +117,6 @@ def _vector_trees() -> None:
     with compiled_at_once():
         MinRiskClassifier(n_estimators=2, cv=2).fit(X[few], y[few])
     MinRiskClassifier(n_estimators=1, cv=1, n_jobs=2).fit(np.repeat(X, 20, axis=1), y)  # nodes that threads share
-    fix_counted(np.zeros((1, 2)), np.zeros(2), 1, 0, 1, np.zeros((1, 3), dtype=FIXED))  # of 2^26 rows
     basis = fit_basis(X[few], np.ones(60), 0)  # which two rounds give no share
     if basis is not None:
         basis.scores(np.zeros((len(basis.squares), 3))).add_scores(X[few], np.zeros((60, 3)))

@@ -43,7 +43,7 @@ def add_two_parts(values, factor, bits, sums):
 
 
 @kernel
-def fix_columns(values, in_bag, factor, start, stop, fixed, first):
+def fix_columns(values, in_bag, factor, fixed, first, start, stop):
     """Fill fixed[i, first + k] with rint(values[i, k] * factor[k]) for the bag's rows, else 0; returns the sums."""
     n_columns = values.shape[1]
     total = np.zeros(n_columns, dtype=np.int64)
@@ -60,7 +60,7 @@ def fix_columns(values, in_bag, factor, start, stop, fixed, first):
 
 
 @kernel
-def fix_vector(values, in_bag, factor, start, stop, fixed):
+def fix_vector(values, in_bag, factor, fixed, start, stop):
     """Compute fixed[i] = rint(values[i] * factor) for rows in the bag, else 0; returns the sum of |fixed|."""
     total = np.int64(0)
     for i in range(start, stop):
@@ -83,6 +83,16 @@ def column_sums(values, in_bag, top, bits, start, stop):
             for k in range(n_columns):
                 total[k] += np.int64(np.rint(values[i, k] * factor[k]))
     return total
+
+
+@kernel
+def class_sums(value, label, in_bag, factor, start, stop):
+    """Return the sum of rint(value * factor) over the bag's rows of each class, (D,)."""
+    sums = np.zeros(factor.shape[0], dtype=np.int64)
+    for i in range(start, stop):
+        if in_bag[i]:
+            sums[label[i]] += np.int64(np.rint(value[i] * factor[label[i]]))
+    return sums
 
 
 @kernel
@@ -144,7 +154,7 @@ def project_row(gradient, hessian, directions, weight, out):
 
 
 @kernel
-def project(gradient, hessian, directions, weight, start, stop, out):
+def project(gradient, hessian, directions, weight, out, start, stop):
     """Compute out[i] = (gradient @ directions, hessian @ weight) per row; returns the column maxima of its sizes.
 
     `directions` is (q, D).
@@ -160,10 +170,11 @@ def project(gradient, hessian, directions, weight, start, stop, out):
 
 
 @kernel
-def fix_sketch(values, top, bits, count_bits, start, stop, out):
+def fix_sketch(values, top, bits, count_bits, out, start, stop):
     """Fill fixed-point columns of a sketch with values up to `top`; returns what a unit of each is worth.
 
-    The Hessian, of `count_bits` fewer bits, is shifted beside a count of 1; no gradient where the Hessian rounds to 0.
+    The Hessian, of `count_bits` fewer bits, is shifted beside a count of 1; with 0 of these the count has a column of
+    its own. No gradient where the Hessian rounds to 0.
     """
     q = values.shape[1] - 1
     factor = fixed_factors(top, bits)
@@ -172,25 +183,11 @@ def fix_sketch(values, top, bits, count_bits, start, stop, out):
         hessian = np.int64(np.rint(values[i, q] * factor[q]))
         for c in range(q):  # a gradient without its Hessian would make a split gain its square over next to nothing
             out[i, c] = np.int64(np.rint(values[i, c] * factor[c])) if hessian > 0 else 0
-        out[i, q] = (hessian << count_bits) | 1
-    unit = np.zeros(q + 1)
-    for c in range(q + 1):
-        if factor[c] > 0.0:
-            unit[c] = 1.0 / factor[c]
-    return unit
-
-
-@kernel
-def fix_counted(values, top, bits, start, stop, out):
-    """Do as `fix_sketch`, with the Hessian, of all bits, and the count in columns of their own."""
-    q = values.shape[1] - 1
-    factor = fixed_factors(top, bits)
-    for i in range(start, stop):
-        hessian = np.int64(np.rint(values[i, q] * factor[q]))
-        for c in range(q):
-            out[i, c] = np.int64(np.rint(values[i, c] * factor[c])) if hessian > 0 else 0
-        out[i, q], out[i, q + 1] = hessian, 1
-    unit = np.ones(q + 2)
+        if count_bits > 0:
+            out[i, q] = (hessian << count_bits) | 1
+        else:
+            out[i, q], out[i, q + 1] = hessian, 1
+    unit = np.ones(out.shape[1])
     for c in range(q + 1):
         unit[c] = 1.0 / factor[c] if factor[c] > 0.0 else 0.0
     return unit

@@ -74,12 +74,12 @@ class GrowthState(NamedTuple):
     start: np.ndarray  # rows start..end of the order are the leaf's
     end: np.ndarray
     depth: np.ndarray
-    total: np.ndarray  # (L, C)
-    drop: np.ndarray
     best_feature: np.ndarray
     best_bin: np.ndarray
     status: np.ndarray
     node: np.ndarray  # of the leaf
+    total: np.ndarray  # (L, C)
+    drop: np.ndarray
     feature: np.ndarray
     bin: np.ndarray
     left: np.ndarray
@@ -89,25 +89,9 @@ class GrowthState(NamedTuple):
     @classmethod
     def empty(cls, L: int, C: int) -> GrowthState:
         """Make room for up to L leaves, whose totals have C columns."""
-        start, end, depth, best_feature, best_bin, status, node = np.zeros((7, L), dtype=np.int64)
-        feature, bins, left = np.zeros((3, 2 * L), dtype=np.int32)
-        total, drop, gain = np.zeros((L, C), dtype=FIXED), np.zeros(L), np.zeros(2 * L)
-        return cls(
-            start,
-            end,
-            depth,
-            total,
-            drop,
-            best_feature,
-            best_bin,
-            status,
-            node,
-            feature,
-            bins,
-            left,
-            gain,
-            np.zeros(3, dtype=np.int64),
-        )
+        of_leaves = [*np.zeros((7, L), dtype=np.int64), np.zeros((L, C), dtype=FIXED), np.zeros(L)]
+        of_nodes = [*np.zeros((3, 2 * L), dtype=np.int32), np.zeros(2 * L)]
+        return cls._make([*of_leaves, *of_nodes, np.zeros(3, dtype=np.int64)])
 
 
 @kernel

@@ -24,13 +24,21 @@ codewords have three different numbers in a coordinate, so a row's loss at S + t
 the number of classes. `group[k]` numbers the value of class k, `values[g]` is the value; `terms` (P, n) holds the sums
 of each row at t = 0, taken from what `gradients` wrote there. `line` is as above. Loops run over GROUPED_ROWS rows side
 by side, which is what is vectorised.
+
+Row loops of pairwise margins (Paisitkriangkrai, Shen and van den Hengel, 2013): rho_r = S_y - S_r.
+
+z_r = exp(S_r - S_y) = e^-rho_r      logistic loss: w sum c_r log(1 + z_r), Eq. (7); the exponential w sum c_r z_r,
+Eq. (4), is GEL.
+
+y = `label`, c = row `index` of `cost`, w = `weight`, S = `scores`, f = `response`. The term r = y, which no score can
+change, does not enter. `gradient` is minus the gradient, as in `minrisk._kernels.losses`.
 """
 
 import math
 
 import numpy as np
 
-from minrisk._kernels._exponential import EXPONENTIAL_ROWS, exponential, exponentials, logarithm, rows_at_once
+from minrisk._kernels._exponential import EXPONENTIAL_ROWS, exponential, exponentials, log1p, logarithm, rows_at_once
 from minrisk._kernels._jit import kernel, part
 
 VANISHED_WEIGHT = 1e-290  # of a row: smaller weights are 0 to the value, as they are in fixed point
@@ -102,45 +110,80 @@ def raise_tops(gradient, hessian, low, high, top):
 
 
 @kernel
-def exponential_gradients(cost, index, label, weight, scores, log_scale, start, stop, gradient, hessian):
-    """Fill those of GEL: gradient_k = -w z_k, hessian_k = w z_k; gradient_y = hessian_y = w sum z.
+def exponential_gradients(own, cost, index, label, weight, scores, log_scale, gradient, hessian, value, start, stop):
+    """Fill those of GEL (own = 1) or L_s (0): gradient_k = -w z_k, hessian_k = w z_k, z_k = c_k e^(S_k - own S_y).
 
-    All times e^-log_scale; rows start..stop. Returns the column maxima of |gradient|, Hessian and the row's value,
-    which counts in column y.
+    At y they are w sum z of GEL, and 0 of L_s; the row's value is w sum z. All times e^-log_scale; rows start..stop.
+    Returns the column maxima of |gradient|, Hessian and value, which counts in column y.
     """
     D = scores.shape[1]
-    height = rows_at_once(D)
+    height, every = rows_at_once(D), np.int64(hessian.shape[0] > 0)
+    curved = hessian if every else np.empty((1, D))  # chosen once: for each row that would take as long as its sums
     top, x = np.zeros((3, D)), np.empty((height, D))
     for low in range(start, stop, height):
         high = min(low + height, stop)
         for i in range(low, high):
             s, z = scores[i], x[i - low]
-            base = s[label[i]] + log_scale
+            base = own * s[label[i]] + log_scale
             for k in range(D):
                 z[k] = s[k] - base
         exponentials(x.reshape(height * D), (high - low) * D)
         for i in range(low, high):
-            y, w, c, z = label[i], weight[i], cost[index[i]], x[i - low]
+            y, w, c, z, r = label[i], weight[i], cost[index[i]], x[i - low], i * every
             z[y], total = 0.0, 0.0
             for k in range(D):  # one short loop: several would spend their time on starting
                 v = w * c[k] * z[k]
                 total += v
-                gradient[i, k], hessian[i, k] = -v, v
+                gradient[i, k], curved[r, k] = -v, v
                 top[1, k] = max(top[1, k], v)
-            gradient[i, y], hessian[i, y] = total, total
-            top[1, y], top[2, y] = max(top[1, y], total), max(top[2, y], total)
+            value[i], top[2, y] = total, max(top[2, y], total)
+            if own > 0.0:
+                gradient[i, y], curved[r, y], top[1, y] = total, total, max(top[1, y], total)
     for k in range(D):
         top[0, k] = top[1, k]
     return top
 
 
 @kernel
-def logistic_gradients(cost, index, label, weight, scores, log_scale, start, stop, gradient, hessian):
+def logistic_values(cost, index, label, weight, scores, log_scale, gradient, value, start, stop):
+    """Fill value[i] with the row's GLL, by the gradient of these scores.
+
+    No exponentials: the loss is -log(1 - Q), and where Q is near 1 it is log(z_k / q_k) for any k, of which the largest
+    q_k is at least Q / (D - 1).
+    """
+    scale, own = math.exp(-log_scale), np.empty(EXPONENTIAL_ROWS)
+    for low in range(start, stop, EXPONENTIAL_ROWS):
+        high = min(low + EXPONENTIAL_ROWS, stop)
+        for i in range(low, high):
+            w = weight[i] * scale
+            own[i - low] = gradient[i, label[i]] / w if w >= VANISHED_WEIGHT else 0.0
+        for j in range(high - low):  # the loop that is vectorised
+            Q = min(own[j], 0.5)
+            u = 1.0 - Q
+            # -log1p(-Q): the first term gives back what rounding took from u.
+            own[j] = own[j] if own[j] > 0.5 else ((u - 1.0) + Q) / u - logarithm(u)
+        for i in range(low, high):
+            y, w, loss = label[i], weight[i] * scale, own[i - low]
+            if w < VANISHED_WEIGHT:
+                value[i] = 0.0
+                continue
+            if gradient[i, y] / w > 0.5:
+                largest = 0 if y > 0 else 1
+                for k in range(gradient.shape[1]):
+                    if k != y and gradient[i, k] < gradient[i, largest]:
+                        largest = k
+                ratio = cost[index[i], largest] * w / -gradient[i, largest]
+                loss = scores[i, largest] - scores[i, y] + math.log(ratio)
+            value[i] = w * loss
+
+
+@kernel
+def logistic_gradients(cost, index, label, weight, scores, log_scale, gradient, hessian, value, start, stop):
     """Fill those of GLL: gradient_k = -w q_k, hessian_k = w q_k (1 - q_k); gradient_y = w Q, hessian_y = w Q (1 - Q).
 
     q = z / (1 + sum z), Q = sum q. All times e^-log_scale; rows start..stop. Returns the column maxima of |gradient|,
     Hessian and the row's value, which counts in column y. Costs of one row within a factor of e^700 are told apart,
-    scores any distance apart.
+    scores any distance apart. The values themselves are those of `logistic_values`.
     """
     D = scores.shape[1]
     height = rows_at_once(D)
@@ -172,66 +215,21 @@ def logistic_gradients(cost, index, label, weight, scores, log_scale, start, sto
             gradient[i, y] = w * (wrong / total)
             hessian[i, y] = gradient[i, y] * (right / total)
             if w * wrong > top[2, y] * right:  # else log(1 + wrong / right) <= wrong / right is no maximum
-                value = math.log1p(wrong / right) if wrong < right else math.log(total) + behind[b]
-                top[2, y] = max(top[2, y], w * value)
+                loss = math.log1p(wrong / right) if wrong < right else math.log(total) + behind[b]
+                top[2, y] = max(top[2, y], w * loss)
         raise_tops(gradient, hessian, low, high, top)
+    logistic_values(cost, index, label, weight, scores, log_scale, gradient, value, start, stop)
     return top
 
 
 @kernel
-def exponential_values(label, gradient, in_bag, factor, start, stop):
-    """Return the sum over the bag's rows of class y of their GEL, which is gradient_y, in fixed point, (D,)."""
-    sums = np.zeros(gradient.shape[1], dtype=np.int64)
-    for i in range(start, stop):
-        if in_bag[i]:
-            y = label[i]
-            sums[y] += np.int64(np.rint(gradient[i, y] * factor[y]))
-    return sums
-
-
-@kernel
-def logistic_values(cost, index, label, weight, scores, log_scale, gradient, in_bag, factor, start, stop):
-    """Return the sum over the bag's rows of class y of their GLL, in fixed point, (D,).
-
-    `gradient` is that of these scores. No exponentials: the loss is -log(1 - Q), and where Q is near 1 it is log(z_k /
-    q_k) for any k, of which the largest q_k is at least Q / (D - 1).
-    """
-    D = scores.shape[1]
-    sums, values = np.zeros(D, dtype=np.int64), np.empty(EXPONENTIAL_ROWS)
-    scale = math.exp(-log_scale)
-    for low in range(start, stop, EXPONENTIAL_ROWS):
-        high = min(low + EXPONENTIAL_ROWS, stop)
-        for i in range(low, high):
-            w = weight[i] * scale
-            values[i - low] = gradient[i, label[i]] / w if w >= VANISHED_WEIGHT else 0.0
-        for j in range(high - low):  # the loop that is vectorised
-            Q = min(values[j], 0.5)
-            u = 1.0 - Q
-            # -log1p(-Q): the first term gives back what rounding took from u.
-            values[j] = values[j] if values[j] > 0.5 else ((u - 1.0) + Q) / u - logarithm(u)
-        for i in range(low, high):
-            y, w, value = label[i], weight[i] * scale, values[i - low]
-            if not in_bag[i] or w < VANISHED_WEIGHT:
-                continue
-            if gradient[i, y] / w > 0.5:
-                largest = 0 if y > 0 else 1
-                for k in range(D):
-                    if k != y and gradient[i, k] < gradient[i, largest]:
-                        largest = k
-                ratio = cost[index[i], largest] * w / -gradient[i, largest]
-                value = scores[i, largest] - scores[i, y] + math.log(ratio)
-            sums[y] += np.int64(np.rint(w * value * factor[y]))
-    return sums
-
-
-@kernel
-def softmax_value_and_gradient(cost, index, label, weight, scores, log_scale, start, stop, gradient, value):
+def softmax_value_and_gradient(cost, index, label, weight, scores, log_scale, gradient, value, start, stop):
     """Compute gradient_k = w (1[k = y] - p_k) and the row's value, times e^-log_scale; rows start..stop.
 
-    Returns the column maxima of |gradient| and of the value, which counts in column y, (2, D).
+    Returns (3, D): the column maxima of |gradient|, 0, and those of the value, which counts in column y.
     """
     D = scores.shape[1]
-    top, scale = np.zeros((2, D)), math.exp(-log_scale)
+    top, scale = np.zeros((3, D)), math.exp(-log_scale)
     for i in range(start, stop):
         y, w, row, highest = label[i], weight[i] * scale, index[i], scores[i, label[i]]
         for k in range(D):
@@ -251,52 +249,11 @@ def softmax_value_and_gradient(cost, index, label, weight, scores, log_scale, st
         value[i] = w * (math.log1p(wrong / right) if wrong < right else math.log(total) + highest - scores[i, y])
         for k in range(D):
             top[0, k] = max(top[0, k], abs(gradient[i, k]))
-        top[1, y] = max(top[1, y], value[i])
+        top[2, y] = max(top[2, y], value[i])
     return top
 
 
 # -- Losses that are not averse to guessing ----------------------------------------------------------------------------
-@kernel
-def sum_gradients(cost, index, label, weight, scores, log_scale, start, stop, gradient, hessian):
-    """Fill those of L_s: gradient_k = -w c_k e^(S_k), hessian_k = w c_k e^(S_k), times e^-log_scale; rows start..stop.
-
-    Returns the column maxima of |gradient|, Hessian and the row's value, which counts in column y.
-    """
-    D = scores.shape[1]
-    height = rows_at_once(D)
-    top, x = np.zeros((3, D)), np.empty((height, D))
-    for low in range(start, stop, height):
-        high = min(low + height, stop)
-        for i in range(low, high):
-            for k in range(D):
-                x[i - low, k] = scores[i, k] - log_scale
-        exponentials(x.reshape(height * D), (high - low) * D)
-        for i in range(low, high):
-            y, w, c, z = label[i], weight[i], cost[index[i]], x[i - low]
-            z[y], total = 0.0, 0.0
-            for k in range(D):
-                v = w * c[k] * z[k]
-                total += v
-                gradient[i, k], hessian[i, k] = -v, v
-                top[1, k] = max(top[1, k], v)
-            top[2, y] = max(top[2, y], total)
-    top[0] = top[1]
-    return top
-
-
-@kernel
-def sum_values(label, gradient, in_bag, factor, start, stop):
-    """Return the sum over the bag's rows of class y of their L_s, which is -sum gradient, in fixed point, (D,)."""
-    sums = np.zeros(gradient.shape[1], dtype=np.int64)
-    for i in range(start, stop):
-        if in_bag[i]:
-            value = 0.0
-            for k in range(gradient.shape[1]):
-                value -= gradient[i, k]
-            sums[label[i]] += np.int64(np.rint(value * factor[label[i]]))
-    return sums
-
-
 @kernel
 def pair_terms(cost, index, label, weight, scores, log_scale, low, high, up, down, scale):
     """Fill w c_k e^(S_k) and e^(-S_k), the largest e^(...) being 1; also what their products are times."""
@@ -322,7 +279,7 @@ def pair_terms(cost, index, label, weight, scores, log_scale, low, high, up, dow
 
 
 @kernel
-def pair_gradients(cost, index, label, weight, scores, log_scale, start, stop, gradient, hessian):
+def pair_gradients(cost, index, label, weight, scores, log_scale, gradient, hessian, value, start, stop):
     """Fill those of L_t.
 
     gradient_k = w (A e^(-S_k) - c_k e^(S_k) B), hessian_k = w (A e^(-S_k) + c_k e^(S_k) B - 2 c_k). Returns the column
@@ -343,34 +300,14 @@ def pair_gradients(cost, index, label, weight, scores, log_scale, start, stop, g
             for k in range(D):
                 u, v = w * a[k] * B, w * A * b[k]
                 gradient[i, k], hessian[i, k] = v - u, max(u + v - 2.0 * w * a[k] * b[k], 0.0)
-            top[2, y] = max(top[2, y], w * A * B)
-        for i in range(low, high):
-            for k in range(D):
-                top[0, k], top[1, k] = max(top[0, k], abs(gradient[i, k])), max(top[1, k], hessian[i, k])
+            value[i] = A * B * w
+            top[2, y] = max(top[2, y], value[i])
+        raise_tops(gradient, hessian, low, high, top)
     return top
 
 
 @kernel
-def pair_values(cost, index, label, weight, scores, log_scale, in_bag, factor, start, stop):
-    """Return the sum over the bag's rows of class y of their L_t, in fixed point, (D,)."""
-    D = scores.shape[1]
-    height = rows_at_once(D)
-    sums, up, down = np.zeros(D, dtype=np.int64), np.empty((height, D)), np.empty((height, D))
-    scale = np.empty(height)
-    for low in range(start, stop, height):
-        high = min(low + height, stop)
-        pair_terms(cost, index, label, weight, scores, log_scale, low, high, up, down, scale)
-        for i in range(low, high):
-            A, B, y = 0.0, 0.0, label[i]
-            for k in range(D):
-                A, B = A + up[i - low, k], B + down[i - low, k]
-            if in_bag[i]:
-                sums[y] += np.int64(np.rint(A * B * scale[i - low] * factor[y]))
-    return sums
-
-
-@kernel
-def gather_pairs(cost, index, label, weight, scores, log_scale, group, n_groups, start, stop, terms):
+def gather_pairs(cost, index, label, weight, scores, log_scale, group, n_groups, terms, start, stop):
     """Sum over group g w c_j e^(S_j), then of e^(-S_k), the products of the two times e^-log_scale."""
     D = scores.shape[1]
     height = rows_at_once(D)
@@ -409,16 +346,19 @@ def write_sums(line, i, w, z, d, top):
 
 
 @kernel
-def exponential_along(cost, index, label, weight, scores, factor, move, step, log_scale, start, stop, line):
-    """Fill the line of GEL, Eq. (20): sum c_k e^(S_k - S_y)."""
+def exponential_along(own, cost, index, label, weight, scores, log_scale, factor, move, step, line, start, stop):
+    """Fill the line of GEL, Eq. (20): sum c_k e^(S_k - S_y); or, with own = 0, of L_s, Eq. (12): sum c_k e^(S_k).
+
+    L_s is for scores that sum to 0.
+    """
     D = scores.shape[1]
     top, z, d = np.zeros(3), np.empty(D), np.empty(D)
     for i in range(start, stop):
         y, c, s, f = label[i], cost[index[i]], scores[i], factor[i]
         m = move[i] if move.shape[0] > 1 else move[0]
-        base = s[y] + log_scale
+        base = own * s[y] + log_scale
         for k in range(D):
-            d[k] = f * (m[k] - m[y])
+            d[k] = f * (m[k] - own * m[y])
             z[k] = c[k] * exponential(s[k] - base + step * d[k])
         z[y] = 0.0
         write_sums(line, i, weight[i], z, d, top)
@@ -426,7 +366,7 @@ def exponential_along(cost, index, label, weight, scores, factor, move, step, lo
 
 
 @kernel
-def logistic_along(cost, index, label, weight, scores, factor, move, step, log_scale, start, stop, line):
+def logistic_along(cost, index, label, weight, scores, log_scale, factor, move, step, line, start, stop):
     """Fill the line of GLL, Eq. (21): log(1 + sum c_k e^(S_k - S_y)), as log-sum-exp; the curvature is a variance."""
     D = scores.shape[1]
     top, q, d = np.zeros(3), np.empty(D), np.empty(D)
@@ -460,23 +400,7 @@ def logistic_along(cost, index, label, weight, scores, factor, move, step, log_s
 
 
 @kernel
-def sum_along(cost, index, label, weight, scores, factor, move, step, log_scale, start, stop, line):
-    """Fill the line of L_s, Eq. (12): sum c_k e^(S_k), for scores that sum to 0."""
-    D = scores.shape[1]
-    top, z, d = np.zeros(3), np.empty(D), np.empty(D)
-    for i in range(start, stop):
-        c, s, f = cost[index[i]], scores[i], factor[i]
-        m = move[i] if move.shape[0] > 1 else move[0]
-        for k in range(D):
-            d[k] = f * m[k]
-            z[k] = c[k] * exponential(s[k] - log_scale + step * d[k])
-        z[label[i]] = 0.0
-        write_sums(line, i, weight[i], z, d, top)
-    return top
-
-
-@kernel
-def pair_along(cost, index, label, weight, scores, factor, move, step, log_scale, start, stop, line):
+def pair_along(cost, index, label, weight, scores, log_scale, factor, move, step, line, start, stop):
     """Fill the line of L_t, Eq. (14): sum_jk c_j e^(S_j - S_k) = A B, A = sum_j c_j e^(S_j), B = sum_k e^(-S_k).
 
     Deviation: (37) as printed is the gradient of e^(S_k - S_j); it is read with the indices of (14).
@@ -556,7 +480,7 @@ def by_group(group, n_groups):
 
 
 @kernel
-def gather_sums(hessian, label, group, start, stop, terms):
+def gather_sums(hessian, label, group, terms, start, stop):
     """Fill terms[g, i] of GEL and L_s: the sum of w c_k e^(...) over the wrong classes k of group g, from `hessian`."""
     classes, first = by_group(group, terms.shape[0])
     for i in range(start, stop):
@@ -569,7 +493,7 @@ def gather_sums(hessian, label, group, start, stop, terms):
 
 
 @kernel
-def sums_along(terms, label, group, values, own, factor, step, start, stop, line):
+def sums_along(own, terms, label, group, values, factor, step, line, start, stop):
     """Fill the line of GEL (own = 1), sum_g terms_g e^(t f (v_g - v_y)), or L_s (0), sum_g terms_g e^(t f v_g)."""
     top, base, z, d = np.zeros(3), np.zeros(GROUPED_ROWS), np.empty(GROUPED_ROWS), np.empty(GROUPED_ROWS)
     for low in range(start, stop, GROUPED_ROWS):
@@ -577,7 +501,7 @@ def sums_along(terms, label, group, values, own, factor, step, start, stop, line
         n, f = high - low, factor[low:high]
         value, slope, curvature = line[0, low:high], line[1, low:high], line[2, low:high]
         value[:], slope[:], curvature[:] = 0.0, 0.0, 0.0
-        if own == 1:
+        if own > 0.0:
             own_values(label, group, values, low, high, base)
         for g in range(values.shape[0]):
             moved(terms[g, low:high], f, base, values[g], step, n, z, d)
@@ -593,7 +517,7 @@ def sums_along(terms, label, group, values, own, factor, step, start, stop, line
 
 
 @kernel
-def gather_shares(gradient, hessian, label, weight, log_scale, group, start, stop, terms):
+def gather_shares(gradient, hessian, label, weight, log_scale, group, terms, start, stop):
     """Fill terms[g, i] of GLL: the sum of q_k over the wrong classes of group g, and last 1 - sum q.
 
     q_k is taken from gradient_k = -w q_k.
@@ -614,7 +538,7 @@ def gather_shares(gradient, hessian, label, weight, log_scale, group, start, sto
 
 
 @kernel
-def shares_along(terms, label, weight, log_scale, group, values, factor, step, start, stop, line):
+def shares_along(terms, label, weight, log_scale, group, values, factor, step, line, start, stop):
     """Fill the line of GLL less its value at t = 0: w log(terms_last + sum_g terms_g e^(t f (v_g - v_y)))."""
     last = terms.shape[0] - 1
     scale = math.exp(-log_scale)
@@ -648,7 +572,7 @@ def shares_along(terms, label, weight, log_scale, group, values, factor, step, s
 
 
 @kernel
-def pairs_along(terms, values, factor, step, start, stop, line):
+def pairs_along(terms, values, factor, step, line, start, stop):
     """Fill the line of L_t: (sum_g a_g e^(t f v_g)) (sum_g b_g e^(-t f v_g))."""
     G = values.shape[0]
     top, a, b, e = np.zeros(3), np.empty((3, GROUPED_ROWS)), np.empty((3, GROUPED_ROWS)), np.empty(GROUPED_ROWS)
@@ -674,3 +598,139 @@ def pairs_along(terms, values, factor, step, start, stop, line):
             line[2, low + i] = f[i] * f[i] * (a[2, i] * b[0, i] + 2.0 * a[1, i] * b[1, i] + a[0, i] * b[2, i])
         raise_line_tops(line, low, high, top)
     return top
+
+
+# -- Pairwise margins --------------------------------------------------------------------------------------------------
+@kernel
+def raise_to(top, values):
+    """Compute top = max(top, values), elementwise."""
+    for k in range(top.shape[0]):
+        top[k] = values[k] if values[k] > top[k] else top[k]
+
+
+@kernel
+def gradient_along(gradient, vector, out, start, stop):
+    """Compute out[i] = sum_k gradient[i, k] vector[k] of rows start..stop; returns the largest in size."""
+    top = 0.0
+    for i in range(start, stop):
+        total = 0.0
+        for k in range(vector.shape[0]):
+            total += gradient[i, k] * vector[k]
+        out[i] = total
+        top = max(top, abs(total))
+    return top
+
+
+@part
+def row_loss(c, s, y, w, less, value):
+    """Fill `less` with min(z, 1 / z) and `value` with the terms of a row's loss, which is returned."""
+    own, total = s[y], 0.0
+    for k in range(s.shape[0]):
+        less[k] = exponential(-abs(s[k] - own))
+    for k in range(s.shape[0]):
+        value[k] = w * c[k] * (log1p(less[k]) + (s[k] - own if s[k] > own else 0.0))
+    value[y] = 0.0
+    for k in range(s.shape[0]):
+        total += value[k]
+    return total
+
+
+@kernel
+def pairwise_gradients(cost, index, label, weight, scores, log_scale, gradient, hessian, value, start, stop):
+    """Fill gradient_r = -w c_r u_r and hessian_r = w c_r u_r (1 - u_r), u_r = z_r / (1 + z_r) (Eq. 12).
+
+    At y are the sums, the gradient's above 0; value[i] is the row's loss. All times e^-log_scale; rows start..stop. The
+    Hessian may have no rows. Returns the column maxima of |gradient|, Hessian and value, which counts in column y.
+    """
+    D, every = scores.shape[1], np.int64(hessian.shape[0] > 0)
+    top, terms, curved = np.zeros((3, D)), np.empty(D), hessian if every else np.empty((1, D))
+    scale = math.exp(-log_scale)
+    for i in range(start, stop):
+        y, w = label[i], weight[i] * scale
+        c, s, g, h = cost[index[i]], scores[i], gradient[i], curved[i * every]
+        own, total = s[y], row_loss(c, s, y, w, h, terms)
+        for k in range(D):
+            less = h[k]
+            share = w * c[k] / (1.0 + less)
+            g[k] = -share if s[k] >= own else -share * less
+        g[y], push = 0.0, 0.0
+        for k in range(D):
+            push -= g[k]
+            size = -g[k]
+            top[0, k] = size if size > top[0, k] else top[0, k]
+        g[y], value[i] = push, total
+        top[0, y], top[2, y] = max(top[0, y], push), max(top[2, y], total)
+        if every:
+            for k in range(D):
+                less = h[k]
+                h[k] = w * c[k] / (1.0 + less) * less / (1.0 + less)
+            h[y], curvature = 0.0, 0.0
+            for k in range(D):
+                curvature += h[k]
+            h[y] = curvature
+            raise_to(top[1], h)
+    return top
+
+
+@kernel
+def pair_sums(hessian, label, response, in_bag, factor, start, stop):
+    """Return sums over the bag's rows of w c_r z_r by class y, decision r and response, in fixed point, (2, D, D).
+
+    Side 1 is f = +1. `hessian` is that of GEL: w c_r z_r, and their sum at y, which is left out.
+    """
+    D = hessian.shape[1]
+    sums = np.zeros((2, D, D), dtype=np.int64)
+    for i in range(start, stop):
+        if in_bag[i]:
+            out, h = sums[1 if response[i] > 0 else 0, label[i]], hessian[i]
+            for k in range(D):
+                out[k] += np.int64(np.rint(h[k] * factor))
+    for y in range(D):
+        sums[0, y, y], sums[1, y, y] = 0, 0
+    return sums
+
+
+@kernel
+def fill_odds(scores, label, odds, start, stop):
+    """Compute odds[i, r] = z_r: the weights u^(t-1) of Eq. (14)."""
+    for i in range(start, stop):
+        s, o = scores[i], odds[i]
+        own = s[label[i]]
+        for k in range(scores.shape[1]):
+            o[k] = exponential(s[k] - own)
+
+
+@kernel
+def pair_slopes(
+    cost, index, label, weight, odds, response, in_bag, grown, log_scale, value_factor, factor, start, stop
+):
+    """Return value and slope in a vector a of Eq. (14): sum w c_r log(1 + z_r e^(f (a_r - a_y))), in fixed point.
+
+    `grown` is e^(a_r - a_y) (2, D, D), of f = -1 its transpose first. Returns the value, then the D slopes; all times
+    e^-log_scale.
+    """
+    D = odds.shape[1]
+    sums, u, v = np.zeros(D + 1, dtype=np.int64), np.empty(D), np.empty(D)
+    slope = sums[1:]
+    scale = math.exp(-log_scale)
+    for i in range(start, stop):
+        if not in_bag[i]:
+            continue
+        y, w, c, o = label[i], weight[i] * scale, cost[index[i]], odds[i]
+        g = grown[1 if response[i] > 0 else 0, y]
+        for k in range(D):
+            t = o[k] * g[k]
+            v[k] = w * c[k] * log1p(t)
+            u[k] = np.rint(w * c[k] * (t / (1.0 + t)) * factor)
+        u[y], v[y] = 0.0, 0.0
+        f = np.int64(response[i])
+        value, own = 0.0, np.int64(0)
+        for k in range(D):
+            value += v[k]
+        for k in range(D):
+            whole = np.int64(u[k])
+            slope[k] += f * whole
+            own += whole
+        slope[y] -= f * own
+        sums[0] += np.int64(np.rint(value * value_factor))
+    return sums

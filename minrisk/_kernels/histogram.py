@@ -39,24 +39,27 @@ def padded_thresholds(thresholds: FloatArray) -> FloatArray:
 
 
 @kernel
-def bin_column(values, padded, out):
-    """Fill out[i] with the number of thresholds < values[i]; NaN is below all, hence bin 0. See `padded_thresholds`.
+def code_of(x, t):
+    """Return thresholds of t (256,), ascending and +inf behind the last one, below x; none are below a missing value.
 
-    A binary search of eight steps for every value, written out: without branches, in which a processor that cannot
-    guess the half that comes next would wait, it takes an eighth of the time.
+    A search in eight steps, written out: without branches on the data, in which a processor that cannot guess the half
+    that comes next would wait, it takes an eighth of the time, and several values are searched for at a time.
     """
+    below = 128 * np.int64(x > t[127])
+    below += 64 * np.int64(x > t[below + 63])
+    below += 32 * np.int64(x > t[below + 31])
+    below += 16 * np.int64(x > t[below + 15])
+    below += 8 * np.int64(x > t[below + 7])
+    below += 4 * np.int64(x > t[below + 3])
+    below += 2 * np.int64(x > t[below + 1])
+    return below + np.int64(x > t[below])
+
+
+@kernel
+def bin_column(values, padded, out):
+    """Fill out[i] with the number of thresholds < values[i]; NaN is below all, hence bin 0. See `padded_thresholds`."""
     for i in range(values.shape[0]):
-        x = values[i]
-        low = np.int64(0)
-        low += np.int64(padded[127] < x) * 128
-        low += np.int64(padded[low + 63] < x) * 64
-        low += np.int64(padded[low + 31] < x) * 32
-        low += np.int64(padded[low + 15] < x) * 16
-        low += np.int64(padded[low + 7] < x) * 8
-        low += np.int64(padded[low + 3] < x) * 4
-        low += np.int64(padded[low + 1] < x) * 2
-        low += np.int64(padded[low] < x)
-        out[i] = low
+        out[i] = code_of(values[i], padded)
 
 
 # -- Histograms of all rows --------------------------------------------------------------------------------------------

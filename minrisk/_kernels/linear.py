@@ -19,7 +19,7 @@ UNIFORM, SLOPE, CURVATURE = 0, 1, 2  # what a row weighs, as `DirectedRows.aim` 
 
 
 @kernel
-def aim(line, weight, in_bag, weighting, start, stop, push, pull):
+def aim(line, weight, in_bag, weighting, push, pull, start, stop):
     """Compute push = -slope, pull = rho (the row's weight, its |slope| or its curvature); 0 out of the bag.
 
     Returns the maxima of |push| and pull.
@@ -41,7 +41,7 @@ def aim(line, weight, in_bag, weighting, start, stop, push, pull):
 
 
 @kernel
-def linear_sums(Z, features, push, pull, push_factor, pull_factor, start, stop, out):
+def linear_sums(Z, features, push, pull, push_factor, pull_factor, out, start, stop):
     """Compute out[c] += sums of rho z, rho z^2 and u z over rows start..stop, z = Z[features[c]], in fixed point."""
     count = np.int64(stop - start)
     u, rho = np.empty(stop - start), np.empty(stop - start)
@@ -96,17 +96,23 @@ def line_sums(line, in_bag, factor, start, stop):
 
 
 @kernel
-def line_response(x, slope, origin, value, start, stop, response):
+def change_along(x, slope, origin):
+    """Return slope * (x - origin), cut to what sums of are finite; 0 where x is missing."""
+    difference = x - origin
+    if np.isnan(difference):
+        return 0.0
+    if np.isinf(difference):  # beyond float64, where half of it is not
+        return min(max(2.0 * (slope * (x / 2.0 - origin / 2.0)), -FAR), FAR)
+    return min(max(slope * difference, -FAR), FAR)
+
+
+@kernel
+def line_response(x, slope, origin, value, response, start, stop):
     """Compute response = value + slope * (x - origin) of rows start..stop, value where x, their feature, is missing."""
     for i in range(start, stop):
-        difference = x[i] - origin
         response[i] = value
-        if slope != 0.0 and not np.isnan(difference):
-            if np.isinf(difference):  # beyond float64, where half of it is not
-                difference = x[i] / 2.0 - origin / 2.0
-                response[i] += min(max(2.0 * (slope * difference), -FAR), FAR)
-            else:
-                response[i] += min(max(slope * difference, -FAR), FAR)
+        if slope != 0.0:
+            response[i] += change_along(x[i], slope, origin)
 
 
 # -- Linear combinations of features -----------------------------------------------------------------------------------

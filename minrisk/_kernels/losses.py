@@ -73,7 +73,7 @@ def bound(base, x):
 
 
 @kernel
-def exponential_gradients(cost, beta, phi, index, weight, scores, log_scale, start, stop, gradient, hessian):
+def exponential_gradients(cost, beta, phi, index, weight, scores, log_scale, gradient, hessian, start, stop):
     """Do `coupled_gradients` of the exponential: w- - w+ and w- + w+ (S.6), mostly in vectorised passes over a row."""
     n_outputs = scores.shape[1]
     top = np.zeros((3, n_outputs))
@@ -101,13 +101,13 @@ def exponential_gradients(cost, beta, phi, index, weight, scores, log_scale, sta
 
 
 @kernel
-def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, start, stop, gradient, hessian):
+def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, gradient, hessian, start, stop):
     """Fill gradient and hessian, both times e^-log_scale, of rows start..stop.
 
     Returns the column maxima of |gradient|, Hessian and value (of the exponential the Hessian is the value).
     """
     if base == EXPONENTIAL_BOUND:
-        return exponential_gradients(cost, beta, phi, index, weight, scores, log_scale, start, stop, gradient, hessian)
+        return exponential_gradients(cost, beta, phi, index, weight, scores, log_scale, gradient, hessian, start, stop)
     n_outputs = scores.shape[1]
     top = np.zeros((3, n_outputs))
     for i in range(start, stop):
@@ -134,7 +134,7 @@ def coupled_gradients(base, cost, beta, phi, index, weight, scores, log_scale, s
 
 
 @kernel
-def coupled_contrast(base, cost, beta, phi, index, weight, scores, gradient, vector, start, stop, contrast):
+def coupled_contrast(base, cost, beta, phi, index, weight, scores, gradient, vector, contrast, start, stop):
     """Fill contrast[i]: half the loss at scores - vector less half that at scores + vector; returns the largest.
 
     Holding the vector, the loss of any f in {-1, +1} is a constant less the sum of f * contrast (REBEL, Sec. 4 step 2).
@@ -200,11 +200,11 @@ def coupled_slopes(base, cost, beta, phi, index, weight, scores, response, in_ba
 
 # -- Exponential losses of the true class's score ----------------------------------------------------------------------
 @kernel
-def own_gradients(label, weight, scores, share, log_scale, start, stop, gradient, hessian):
+def own_gradients(label, weight, scores, share, log_scale, gradient, hessian, value, start, stop):
     """Fill gradient_k = v (delta_yk - share) and hessian_k = v (delta_yk - share)^2 of rows start..stop.
 
-    v is the row's value times e^-log_scale. Returns the column maxima of |gradient|, Hessian and the value, which
-    counts in column y.
+    v is the row's value times e^-log_scale, which is filled as gradient_y / (1 - share). Returns the column maxima of
+    |gradient|, Hessian and the value, which counts in column y.
     """
     D = scores.shape[1]
     top = np.zeros((3, D))
@@ -217,6 +217,7 @@ def own_gradients(label, weight, scores, share, log_scale, start, stop, gradient
         for k in range(D):
             gradient[i, k], hessian[i, k] = -share * v, share * share * v
         gradient[i, y], hessian[i, y] = (1.0 - share) * v, (1.0 - share) * (1.0 - share) * v
+        value[i] = gradient[i, y] / (1.0 - share)
         for k in range(D):
             top[0, k], top[1, k] = max(top[0, k], abs(gradient[i, k])), max(top[1, k], hessian[i, k])
         top[2, y] = max(top[2, y], v)
@@ -224,18 +225,7 @@ def own_gradients(label, weight, scores, share, log_scale, start, stop, gradient
 
 
 @kernel
-def own_values(label, gradient, share, in_bag, factor, start, stop):
-    """Return the sum over the bag's rows of class y of their values, gradient_y / (1 - share), in fixed point (D,)."""
-    sums = np.zeros(gradient.shape[1], dtype=np.int64)
-    for i in range(start, stop):
-        if in_bag[i]:
-            y = label[i]
-            sums[y] += np.int64(np.rint(gradient[i, y] / (1.0 - share) * factor[y]))
-    return sums
-
-
-@kernel
-def own_along(label, weight, scores, share, factor, move, step, log_scale, start, stop, line):
+def own_along(label, weight, scores, share, log_scale, factor, move, step, line, start, stop):
     """Fill value, slope and curvature of each row at scores + step * factor * move; see `_kernels.guess_averse`."""
     D = scores.shape[1]
     top = np.zeros(3)
@@ -255,69 +245,33 @@ def own_along(label, weight, scores, share, factor, move, step, log_scale, start
 
 
 # -- The structured hinge loss -----------------------------------------------------------------------------------------
-@part
-def chosen(cost, scores, y):
-    """Return the decision that a row's margin fails most at, and by how much."""
-    choice, most, own = y, 0.0, scores[y]
-    for k in range(scores.shape[0]):
-        lack = cost[k] + (scores[k] - own)
-        if k != y and lack > most:
-            choice, most = k, lack
-    return choice, most
-
-
-@part
-def fill_plane(cost, scores, y, w, gradient, top):
-    """Fill the row's gradient and its column maxima; return the row's loss."""
-    choice, most = chosen(cost, scores, y)
-    for k in range(scores.shape[0]):
-        gradient[k] = 0.0
-    if choice != y:
-        gradient[y], gradient[choice] = w, -w
-        top[y], top[choice] = max(top[y], w), max(top[choice], w)
-    return w * most
-
-
 @kernel
-def hinge_value_and_gradient(cost, index, label, weight, scores, start, stop, gradient, value):
-    """Fill gradient, and value[i], the row's loss, of rows start..stop.
+def hinge_gradients(cost, index, label, weight, scores, gradient, hessian, value, start, stop):
+    """Fill gradient and the row's loss, value[i]; the Hessian, if it has rows, with 0, as there is no curvature.
 
-    Returns the column maxima of |gradient|, and of the value, which counts in column y, (2, D).
+    Returns the column maxima of |gradient|, Hessian and value, which counts in column y, (3, D).
     """
-    top = np.zeros((2, scores.shape[1]))
+    top, full = np.zeros((3, scores.shape[1])), hessian.shape[0] > 0
     for i in range(start, stop):
-        y = label[i]
-        value[i] = fill_plane(cost[index[i]], scores[i], y, weight[i], gradient[i], top[0])
-        top[1, y] = max(top[1, y], value[i])
+        y, w, s, c, g = label[i], weight[i], scores[i], cost[index[i]], gradient[i]
+        choice, most = y, 0.0
+        for k in range(s.shape[0]):
+            lack = c[k] + (s[k] - s[y])
+            if k != y and lack > most:
+                choice, most = k, lack
+            g[k] = 0.0
+            if full:
+                hessian[i, k] = 0.0
+        if choice != y:
+            g[y], g[choice] = w, -w
+            top[0, y], top[0, choice] = max(top[0, y], w), max(top[0, choice], w)
+        value[i] = w * most
+        top[2, y] = max(top[2, y], value[i])
     return top
 
 
 @kernel
-def hinge_gradients(cost, index, label, weight, scores, start, stop, gradient, hessian):
-    """Fill gradient, and hessian with 0, as there is no curvature; return the maxima of both and the value, (3, D)."""
-    top = np.zeros((3, scores.shape[1]))
-    for i in range(start, stop):
-        y = label[i]
-        for k in range(scores.shape[1]):
-            hessian[i, k] = 0.0
-        value = fill_plane(cost[index[i]], scores[i], y, weight[i], gradient[i], top[0])
-        top[2, y] = max(top[2, y], value)
-    return top
-
-
-@kernel
-def hinge_values(cost, index, label, weight, scores, in_bag, factor, start, stop):
-    """Return the sum over the bag's rows of each class of their loss, in fixed point, (D,)."""
-    sums = np.zeros(scores.shape[1], dtype=np.int64)
-    for i in range(start, stop):
-        if in_bag[i]:
-            y = label[i]
-            sums[y] += np.int64(np.rint(weight[i] * chosen(cost[index[i]], scores[i], y)[1] * factor[y]))
-    return sums
-
-
-@kernel
-def read_choices(gradient, label, start, stop, choices):
+def read_choices(gradient, label, choices, start, stop):
     """Compute choices[i] = the decision whose gradient is below 0, the class where there is none."""
     for i in range(start, stop):
         choices[i] = label[i]
@@ -327,7 +281,7 @@ def read_choices(gradient, label, start, stop, choices):
 
 
 @kernel
-def weigh_choices(choices, shares, label, weight, start, stop, gradient):
+def weigh_choices(choices, shares, label, weight, gradient, start, stop):
     """Fill gradient with that of the planes times their shares; choices (P, n). Returns its column maxima."""
     top = np.zeros(gradient.shape[1])
     for i in range(start, stop):
@@ -371,7 +325,7 @@ def largest_exponents(rates, row, weight, share, scores, start, stop):
 
 
 @kernel
-def chain_weights(rates, row, weight, share, scores, shift, start, stop, signed):
+def chain_weights(rates, row, weight, share, scores, shift, signed, start, stop):
     """Fill the signed weights; returns the maxima of their sizes, (G,)."""
     n_chains = scores.shape[1]
     top = np.zeros(n_chains)
@@ -384,18 +338,6 @@ def chain_weights(rates, row, weight, share, scores, shift, start, stop, signed)
             top[q] = max(top[q], e)
             signed[i, q] = e if rates[line, q] > 0.0 else -e
     return top
-
-
-@kernel
-def size_sums(signed, in_bag, factor, start, stop):
-    """Return the sum of the rows' weights in each chain over the bag, in fixed point, (G,)."""
-    n_chains = signed.shape[1]
-    total = np.zeros(n_chains, dtype=np.int64)
-    for i in range(start, stop):
-        if in_bag[i]:
-            for q in range(n_chains):
-                total[q] += np.int64(np.rint(abs(signed[i, q]) * factor[q]))
-    return total
 
 
 @kernel
@@ -416,7 +358,7 @@ def side_errors(signed, chain, response, in_bag, factor, start, stop):
 
 
 @kernel
-def take_chain(signed, chain, in_bag, start, stop, push, pull):
+def take_chain(signed, chain, in_bag, push, pull, start, stop):
     """Compute push = signed and pull = |signed| of one chain, 0 out of the bag."""
     for i in range(start, stop):
         e = signed[i, chain] if in_bag[i] else 0.0
@@ -454,7 +396,7 @@ LEAST_SURE_TOTAL = 2.0**-8  # of a sum in the largest possible term, from which 
 
 
 @kernel
-def bit_gradients(signed, index, weight, scores, log_scale, start, stop, gradient, hessian):
+def bit_gradients(signed, index, weight, scores, log_scale, gradient, hessian, start, stop):
     """Fill hessian_l = w |v_l| exp(-sign(v_l) f_l - log_scale) and gradient_l = sign(v_l) hessian_l.
 
     v is the row's line of `signed`. Returns the column maxima of |gradient|, Hessian and value, which are one and the

@@ -38,8 +38,10 @@ from numba import types
 from numba.core import config
 from numba.extending import intrinsic
 
-from minrisk._kernels._dtypes import FAR, LEAF_BIN
+from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._kernels._jit import kernel, part
+from minrisk._kernels.histogram import code_of
+from minrisk._kernels.linear import change_along
 
 WALKED_ROWS, WALKED_VALUES = 1024, 1 << 18  # rows of a block, and values of X: a tree's nodes and vectors stay in cache
 WALKED_TREES = 4  # trees walked before their vectors are added: the row's scores stay in registers meanwhile
@@ -128,12 +130,7 @@ def add_linear_trees(
                 node = np.int64(left[node] + (X[i, feature[node]] > threshold[node]))
             f = value[node]
             if slope[node] != 0.0:
-                difference = np.float64(X[i, feature[node]]) - origin[node]
-                if np.isinf(difference):  # beyond float64, where half of it is not
-                    difference = np.float64(X[i, feature[node]]) / 2.0 - origin[node] / 2.0
-                    f += min(max(2.0 * (slope[node] * difference), -FAR), FAR)
-                elif not np.isnan(difference):
-                    f += min(max(slope[node] * difference, -FAR), FAR)
+                f += change_along(np.float64(X[i, feature[node]]), slope[node], origin[node])
             v = vector[node]
             for k in range(n_outputs):
                 scores[i, k] += f * vectors[v, k]
@@ -318,22 +315,6 @@ def find_tops(left, is_leaf, column, bin_, offsets, tops, words, ends):
 
 # -- codes -------------------------------------------------------------------------------------------------------------
 @kernel
-def code_of(x, t):
-    """Return thresholds of t (256,), ascending and +inf behind the last one, below x; none are below a missing value.
-
-    A search in eight steps without a branch on the data: several values are searched for at a time.
-    """
-    below = 128 * np.int64(x > t[127])
-    below += 64 * np.int64(x > t[below + 63])
-    below += 32 * np.int64(x > t[below + 31])
-    below += 16 * np.int64(x > t[below + 15])
-    below += 8 * np.int64(x > t[below + 7])
-    below += 4 * np.int64(x > t[below + 3])
-    below += 2 * np.int64(x > t[below + 1])
-    return below + np.int64(x > t[below])
-
-
-@kernel
 def encode(X, features, thresholds, low, n_rows, codes):
     """Fill codes of rows low..low + n_rows, 64 rows of one feature side by side.
 
@@ -379,25 +360,26 @@ def column(word, mask):
     return np.int64((word >> NODE_BIN_BITS) & mask)
 
 
-@kernel
-def walk_rows(codes, base, nodes, shift, place):
-    """Let 64 rows, whose codes begin at `base`, walk on in a tree from place[i] to a leaf."""
+@part
+def walk_on(codes, base, stride, nodes, shift, n_rows, place):
+    """Let rows walk on in a tree from place[i] to a leaf; row i's code in column c is codes[base + c * stride + i]."""
     mask = (1 << (shift - NODE_BIN_BITS)) - 1
-    for i in range(0, LANES, EIGHT):
+    whole = n_rows - n_rows % EIGHT
+    for i in range(0, whole, EIGHT):
         a, b, c, d = place[i], place[i + 1], place[i + 2], place[i + 3]
         e, f, g, h = place[i + 4], place[i + 5], place[i + 6], place[i + 7]
         at = base + i
         while True:
             na, nb, nc, nd = nodes[a], nodes[b], nodes[c], nodes[d]
             ne, nf, ng, nh = nodes[e], nodes[f], nodes[g], nodes[h]
-            to_a = step(na, codes[at + column(na, mask) * LANES], shift)
-            to_b = step(nb, codes[at + 1 + column(nb, mask) * LANES], shift)
-            to_c = step(nc, codes[at + 2 + column(nc, mask) * LANES], shift)
-            to_d = step(nd, codes[at + 3 + column(nd, mask) * LANES], shift)
-            to_e = step(ne, codes[at + 4 + column(ne, mask) * LANES], shift)
-            to_f = step(nf, codes[at + 5 + column(nf, mask) * LANES], shift)
-            to_g = step(ng, codes[at + 6 + column(ng, mask) * LANES], shift)
-            to_h = step(nh, codes[at + 7 + column(nh, mask) * LANES], shift)
+            to_a = step(na, codes[at + column(na, mask) * stride], shift)
+            to_b = step(nb, codes[at + 1 + column(nb, mask) * stride], shift)
+            to_c = step(nc, codes[at + 2 + column(nc, mask) * stride], shift)
+            to_d = step(nd, codes[at + 3 + column(nd, mask) * stride], shift)
+            to_e = step(ne, codes[at + 4 + column(ne, mask) * stride], shift)
+            to_f = step(nf, codes[at + 5 + column(nf, mask) * stride], shift)
+            to_g = step(ng, codes[at + 6 + column(ng, mask) * stride], shift)
+            to_h = step(nh, codes[at + 7 + column(nh, mask) * stride], shift)
             moved = (a ^ to_a) | (b ^ to_b) | (c ^ to_c) | (d ^ to_d)
             moved |= (e ^ to_e) | (f ^ to_f) | (g ^ to_g) | (h ^ to_h)
             if moved == 0:
@@ -405,6 +387,20 @@ def walk_rows(codes, base, nodes, shift, place):
             a, b, c, d, e, f, g, h = to_a, to_b, to_c, to_d, to_e, to_f, to_g, to_h
         place[i], place[i + 1], place[i + 2], place[i + 3] = a, b, c, d
         place[i + 4], place[i + 5], place[i + 6], place[i + 7] = e, f, g, h
+    for i in range(whole, n_rows):
+        a = place[i]
+        while True:
+            to_a = step(nodes[a], codes[base + i + column(nodes[a], mask) * stride], shift)
+            if to_a == a:
+                break
+            a = to_a
+        place[i] = a
+
+
+@kernel
+def walk_rows(codes, base, nodes, shift, place):
+    """Let 64 rows, whose codes begin at `base`, walk on in a tree from place[i] to a leaf."""
+    walk_on(codes, base, LANES, nodes, shift, LANES, place)
 
 
 @kernel

@@ -18,7 +18,7 @@ DRAW_SALT = np.uint64(0x5851F42D4C957F2D)  # so that features and directions of 
 
 
 @kernel
-def count_sizes(gradient, directions, in_bag, lowest, factor, start, stop, size):
+def count_sizes(gradient, directions, in_bag, lowest, factor, size, start, stop):
     """Fill size[i]: the length of a row's gradient in the sketch; returns a histogram of the bag's sizes, (2, bins).
 
     Its lines are how many rows are in each bin, and the sum of rint(size * factor) over them. The lowest bin has

@@ -1,7 +1,7 @@
 """Updates of the rows: scores, responses of trees, leaves of grown trees; costs of decisions.
 
 A node of a tree on bins is one integer, left << 32 | feature << 8 | bin; a leaf's left is itself, and its bin 255 is
-above no row's. Eight rows go down side by side, since each waits for its own loads.
+above no row's.
 
 Products with the responses of many learners, a look-up for several: see `minrisk.rows.pairs`.
 
@@ -12,13 +12,10 @@ import math
 
 import numpy as np
 
-from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._kernels._jit import kernel
+from minrisk._kernels.predict import walk_on
 
-ABREAST = 8  # rows side by side: the walk is written out
 LEFT_SHIFT, BIN_BITS = 32, 8  # bits of a node below its left child, and bits of its bin
-COLUMN = (1 << (LEFT_SHIFT - BIN_BITS)) - 1  # the largest feature that fits between them
-
 SCORED_ROWS = 256  # rows that walk a tree together: they and the tree stay within the cache
 SCORED_BINS = 1 << 18  # of rows that walk many trees together, one tree after another
 ROOT = np.int64(0)  # of the first tree; not to Numba of a type of its own, as 0 is
@@ -33,45 +30,11 @@ def pack_nodes(feature, bin_, left, root, nodes):
 
 
 @kernel
-def step(node, code):
-    """Return where a node's word and the code of its feature lead."""
-    return (node >> LEFT_SHIFT) + (code > (node & LEAF_BIN))
-
-
-@kernel
-def column(node):
-    """Return number of the coded feature that a node's word names."""
-    return (node >> BIN_BITS) & COLUMN
-
-
-@kernel
-def walk_rows(codes, nodes, root, n_rows, leaf):
-    """Compute leaf[i] = leaf of row i in one tree."""
-    whole = n_rows - n_rows % ABREAST
-    for i in range(0, whole, ABREAST):
-        a = b = c = d = e = f = g = h = root
-        while True:
-            na, nb, nc, nd = nodes[a], nodes[b], nodes[c], nodes[d]
-            ne, nf, ng, nh = nodes[e], nodes[f], nodes[g], nodes[h]
-            to_a, to_b = step(na, codes[i, column(na)]), step(nb, codes[i + 1, column(nb)])
-            to_c, to_d = step(nc, codes[i + 2, column(nc)]), step(nd, codes[i + 3, column(nd)])
-            to_e, to_f = step(ne, codes[i + 4, column(ne)]), step(nf, codes[i + 5, column(nf)])
-            to_g, to_h = step(ng, codes[i + 6, column(ng)]), step(nh, codes[i + 7, column(nh)])
-            moved = (a ^ to_a) | (b ^ to_b) | (c ^ to_c) | (d ^ to_d)
-            moved |= (e ^ to_e) | (f ^ to_f) | (g ^ to_g) | (h ^ to_h)
-            if moved == 0:
-                break
-            a, b, c, d, e, f, g, h = to_a, to_b, to_c, to_d, to_e, to_f, to_g, to_h
-        leaf[i], leaf[i + 1], leaf[i + 2], leaf[i + 3] = a, b, c, d
-        leaf[i + 4], leaf[i + 5], leaf[i + 6], leaf[i + 7] = e, f, g, h
-    for i in range(whole, n_rows):
-        a = root
-        while True:
-            to_a = step(nodes[a], codes[i, column(nodes[a])])
-            if to_a == a:
-                break
-            a = to_a
-        leaf[i] = a
+def walk_rows(codes, low, n, nodes, root, n_rows, leaf):
+    """Compute leaf[i] = leaf of row low + i in one tree; codes are the bins (d, n) one feature after another."""
+    for i in range(n_rows):
+        leaf[i] = root
+    walk_on(codes, low, n, nodes, LEFT_SHIFT, n_rows, leaf)
 
 
 @kernel
@@ -93,20 +56,21 @@ def add_leaf_vectors(scores, leaf, vectors, start, stop):
 
 
 @kernel
-def tree_response(X_binned, feature, bin_, left, value, vector, start, stop, response, leaf):
+def tree_response(X_binned, feature, bin_, left, value, vector, response, leaf, start, stop):
     """Fill response[i] and leaf[i] with value and vector of the leaf that row i falls into."""
     words, node = np.empty(left.shape[0], dtype=np.int64), np.empty(SCORED_ROWS, dtype=np.int64)
+    codes = X_binned.reshape(X_binned.size)
     pack_nodes(feature, bin_, left, ROOT, words)
     for low in range(start, stop, SCORED_ROWS):
         high = min(stop, low + SCORED_ROWS)
-        walk_rows(X_binned[:, low:high].T, words, ROOT, high - low, node)
+        walk_rows(codes, low, X_binned.shape[1], words, ROOT, high - low, node)
         for i in range(low, high):
             response[i] = value[node[i - low]]
             leaf[i] = vector[node[i - low]]
 
 
 @kernel
-def add_binned_trees(X_binned, feature, bin_, left, value, vector, n_nodes, vectors, n_vectors, start, stop, scores):
+def add_binned_trees(X_binned, feature, bin_, left, value, vector, n_nodes, vectors, n_vectors, scores, start, stop):
     """Compute scores += value * vectors[vector] of the row's leaf in each tree; the trees' columns one after another.
 
     `n_nodes` and `n_vectors` of each tree. As many rows at a time as have bins that stay in the cache: every tree is
@@ -114,7 +78,7 @@ def add_binned_trees(X_binned, feature, bin_, left, value, vector, n_nodes, vect
     """
     height = max(SCORED_ROWS, SCORED_BINS // max(1, X_binned.shape[0]))
     words, leaf = np.empty(left.shape[0], dtype=np.int64), np.empty(height, dtype=np.int64)
-    root = ROOT
+    root, codes = ROOT, X_binned.reshape(X_binned.size)
     for n in n_nodes:
         pack_nodes(feature[root : root + n], bin_[root : root + n], left[root : root + n], root, words)
         root += n
@@ -122,7 +86,7 @@ def add_binned_trees(X_binned, feature, bin_, left, value, vector, n_nodes, vect
         high = min(stop, low + height)
         root, base = ROOT, 0
         for t in range(n_nodes.shape[0]):
-            walk_rows(X_binned[:, low:high].T, words, root, high - low, leaf)
+            walk_rows(codes, low, X_binned.shape[1], words, root, high - low, leaf)
             for i in range(low, high):
                 node = leaf[i - low]
                 f, v = value[node], base + vector[node]
@@ -133,7 +97,7 @@ def add_binned_trees(X_binned, feature, bin_, left, value, vector, n_nodes, vect
 
 
 @kernel
-def split_leaves(X_binned, feature, bin_, child, sign, start, stop, leaf, response):
+def split_leaves(X_binned, feature, bin_, child, sign, leaf, response, start, stop):
     """Move each row to a child of its leaf: child[l] for bins up to bin_[l] (f = -sign[l]), child[l] + 1 above.
 
     Above, f = sign[l]. A leaf with feature[l] < 0 is not split: its rows go to child[l] with f = sign[l].
@@ -246,7 +210,7 @@ def joint_counts(codes, response, out):
 
 
 @kernel
-def add_joint(codes, tables, start, stop, scores):
+def add_joint(codes, tables, scores, start, stop):
     """Compute scores[i] += tables[g, codes[g, i]] for all groups, rows start..stop."""
     for low in range(start, stop, JOINT_ROWS):
         high = min(low + JOINT_ROWS, stop)
@@ -258,7 +222,7 @@ def add_joint(codes, tables, start, stop, scores):
 
 
 @kernel
-def sum_joint(codes, values, in_bag, factor, start, stop, sums):
+def sum_joint(codes, values, in_bag, factor, sums, start, stop):
     """Add rint(values[i] * factor) to sums[g, codes[g, i]] for all groups, of the bag's rows of start..stop."""
     D = values.shape[1]
     whole = np.empty((JOINT_ROWS, D))

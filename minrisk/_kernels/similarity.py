@@ -119,14 +119,14 @@ def two_point(near, far, rate, real):
 
 
 @kernel
-def respond_one(near, tau, real, start, stop, response):
+def respond_one(near, tau, real, response, start, stop):
     """Compute response[i] = f_i(x_i) of rows start..stop."""
     for i in range(start, stop):
         response[i] = one_point(np.float64(near[i]), tau, real)
 
 
 @kernel
-def respond_two(near, far, span, real, start, stop, response):
+def respond_two(near, far, span, real, response, start, stop):
     """Compute response[i] = f_ij(x_i) of rows start..stop; span = |x_i - x_j|^2."""
     rate = 4.0 / span
     for i in range(start, stop):
@@ -134,7 +134,7 @@ def respond_two(near, far, span, real, start, stop, response):
 
 
 @kernel
-def whole_columns(values, in_bag, factor, start, stop, whole, first):
+def whole_columns(values, in_bag, factor, whole, first, start, stop):
     """Compute whole[first + k, i] = rint(values[i, k] * factor[k]) for rows in the bag, else 0."""
     for i in range(start, stop):
         for k in range(values.shape[1]):
@@ -142,7 +142,7 @@ def whole_columns(values, in_bag, factor, start, stop, whole, first):
 
 
 @kernel
-def moments(whole, scale, share, factor, start, stop, out):
+def moments(whole, scale, share, factor, out, start, stop):
     """Compute out += sums over rows of share u_k u_l with u = whole * scale, in fixed point: U U' of Eq. (7).
 
     The share is 1 / sample weight: a row of weight 2 counts as two rows and not as one of twice the length.
@@ -159,7 +159,7 @@ def moments(whole, scale, share, factor, start, stop, out):
 
 
 @kernel
-def binarise(whole, direction, start, stop, side):
+def binarise(whole, direction, side, start, stop):
     """Compute side[i] = the sign of v1's entry, <u_i, q> by the eigenvector q of U U'; sign(0) = +1."""
     for i in range(start, stop):
         total = 0.0
@@ -192,7 +192,7 @@ def drop(edge, hessian, gain):
 
 
 @kernel
-def isolation_drops(whole, total, unit, hessian, gain, start, stop, out):
+def isolation_drops(whole, total, unit, hessian, gain, out, start, stop):
     """Compute out[i] = `drop` of the learner that answers +1 at point i and -1 elsewhere: E = 2 e_i - sum of all e."""
     n_outputs = hessian.shape[0]
     falls = np.empty(SUMMED_ROWS)
@@ -233,7 +233,7 @@ def add_sums(f, whole, first, last, low, n_rows, out):
 
 
 @kernel
-def candidate_sums(near, far, span, real, whole, start, stop, out):
+def candidate_sums(near, far, span, real, whole, out, start, stop):
     """Compute out += sums of f_ij gradient and, if real, of |f_ij| hessian over rows start..stop.
 
     `whole` holds gradients, then Hessians.
@@ -254,7 +254,7 @@ def candidate_sums(near, far, span, real, whole, start, stop, out):
 
 
 @kernel
-def single_sums(response, whole, start, stop, out):
+def single_sums(response, whole, out, start, stop):
     """Compute out += sums of response gradient and |response| hessian over rows start..stop."""
     n_outputs = whole.shape[0] // 2
     f = np.empty(SUMMED_ROWS)
@@ -267,7 +267,7 @@ def single_sums(response, whole, start, stop, out):
 
 
 @kernel
-def exponential_slopes(response, whole, vector, units, factors, start, stop, out):
+def exponential_slopes(response, whole, vector, units, factors, out, start, stop):
     """Add value, slope, curvature, sum of the slope's absolute terms (4, D), of sum w+ e^(f a) + w- e^(-f a).
 
     For rows start..stop; gradients w- - w+ and Hessians w- + w+ are `whole` times `units`, (2 D, n) and (2, D).

@@ -351,7 +351,7 @@ def scan_series(histogram, features, n_bins, total, unit, hessian, even, value, 
 
 @kernel
 def series_columns(
-    cost, beta, phi, index, weight, scores, gradient, in_bag, gradient_factor, factor, even_factor, start, stop, fixed
+    cost, beta, phi, index, weight, scores, gradient, in_bag, gradient_factor, factor, even_factor, fixed, start, stop
 ):
     """Compute fixed[i] = -l', l''' and l^(5) of the bag's rows start..stop, in fixed point; out of the bag 0.
 

@@ -13,6 +13,7 @@ import numpy as np
 from minrisk._kernels._dtypes import COUNT_BITS, FLOAT_BITS, SUM_BITS
 from minrisk._kernels._jit import kernel, part
 from minrisk._kernels.fixed import (
+    class_sums,
     column_sums,
     fix_columns,
     fix_sketch,
@@ -23,7 +24,7 @@ from minrisk._kernels.fixed import (
 )
 from minrisk._kernels.grow import NEWTON, SKETCH, GrowthState, Search, draw_directions
 from minrisk._kernels.grow import grow as grow_tree
-from minrisk._kernels.guess_averse import logistic_gradients, logistic_values
+from minrisk._kernels.guess_averse import logistic_gradients
 from minrisk._kernels.histogram import BinnedRows
 from minrisk._kernels.scores import add_leaf_vectors, leaf_numbers, newton, tree_columns
 
@@ -52,6 +53,7 @@ class State(NamedTuple):
     scores: np.ndarray
     gradient: np.ndarray  # minus the loss's, as in `minrisk._kernels.losses`
     hessian: np.ndarray  # its diagonal
+    of_rows: np.ndarray  # the rows' losses
     leaf: np.ndarray
     top: np.ndarray  # (3, D): of |gradient|, Hessian and value
     value: np.ndarray
@@ -76,12 +78,12 @@ def sketched_columns(given, state, rule, space, ridge, seed):
     directions, weight, shared = draw_directions(state.whole_hessian, ridge, rule.sketch, seed)
     top = np.zeros(rule.sketch + 1)
     for p in range(2):
-        some = project(state.gradient, state.hessian, directions, weight, parts[p, 0], parts[p, 1], sketch)
+        some = project(state.gradient, state.hessian, directions, weight, sketch, parts[p, 0], parts[p, 1])
         for c in range(rule.sketch + 1):
             top[c] = max(top[c], some[c])
     factor = top
     for p in range(2):
-        factor = fix_sketch(sketch, top, given.sum_bits, FEW_BITS, parts[p, 0], parts[p, 1], columns)
+        factor = fix_sketch(sketch, top, given.sum_bits, FEW_BITS, columns, parts[p, 0], parts[p, 1])
     return factor, shared
 
 
@@ -91,8 +93,8 @@ def all_columns(given, state, space):
     parts, columns, D, bits = given.parts, space.columns, state.scores.shape[1], given.sum_bits
     gradient_factor, hessian_factor = fixed_factors(state.top[0], bits), fixed_factors(state.top[1], bits)
     for p in range(2):
-        fix_columns(state.gradient, given.in_bag, gradient_factor, parts[p, 0], parts[p, 1], columns, 0)
-        fix_columns(state.hessian, given.in_bag, hessian_factor, parts[p, 0], parts[p, 1], columns, D)
+        fix_columns(state.gradient, given.in_bag, gradient_factor, columns, 0, parts[p, 0], parts[p, 1])
+        fix_columns(state.hessian, given.in_bag, hessian_factor, columns, D, parts[p, 0], parts[p, 1])
         columns[parts[p, 0] : parts[p, 1], 2 * D] = 1
     unit = np.ones(2 * D + 1)
     for k in range(D):
@@ -126,23 +128,25 @@ def grow_one(given, state, rule, space, ridge, seed):
 
 @part
 def logistic_totals(given, state, log_scale):
-    """Fill gradients of GLL, their maxima, the value and the Hessian."""
+    """Fill gradients of GLL, the rows' values, the maxima, the value and the Hessian."""
     parts, bits, D = given.parts, given.sum_bits, state.scores.shape[1]
     cost, index, label, weight, in_bag = given.cost, given.row, given.label, given.weight, given.in_bag
-    scores, gradient, hessian, top = state.scores, state.gradient, state.hessian, state.top
+    scores, gradient, hessian, of_rows, top = state.scores, state.gradient, state.hessian, state.of_rows, state.top
     for kind in range(3):
         for k in range(D):
             top[kind, k] = 0.0
     for p in range(2):
         start, stop = parts[p, 0], parts[p, 1]
-        tops = logistic_gradients(cost, index, label, weight, scores, log_scale, start, stop, gradient, hessian)
+        tops = logistic_gradients(
+            cost, index, label, weight, scores, log_scale, gradient, hessian, of_rows, start, stop
+        )
         for kind in range(3):
             for k in range(D):
                 top[kind, k] = max(top[kind, k], tops[kind, k])
     factor, values, hessians = fixed_factors(top[2], bits), np.zeros(D, dtype=np.int64), np.zeros(D, dtype=np.int64)
     for p in range(2):
         start, stop = parts[p, 0], parts[p, 1]
-        some = logistic_values(cost, index, label, weight, scores, log_scale, gradient, in_bag, factor, start, stop)
+        some = class_sums(of_rows, label, in_bag, factor, start, stop)
         more = column_sums(hessian, in_bag, top[1], bits, start, stop)
         for k in range(D):
             values[k] += some[k]

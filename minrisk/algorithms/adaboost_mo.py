@@ -192,7 +192,7 @@ class AdaBoostMOClassifier(AdaBoostMHClassifier):
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.losses.codes import chain_loss, code_loss
         from minrisk.model.codes import Codebook, Decoder
-        from minrisk.steps.separators import SeparatorStep
+        from minrisk.steps.line_search import SeparatorStep
 
         self._check_classes_only("has a word for each class", "AdaBoostMHClassifier")
         words = self._words()

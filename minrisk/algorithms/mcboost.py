@@ -55,7 +55,7 @@ from minrisk.estimator.parameters import Choice, Depth, SmoothFunction
 if TYPE_CHECKING:
     from minrisk.learners.directed import Regression
     from minrisk.learners.vector_tree import VectorTrees
-    from minrisk.losses.base import JointLoss
+    from minrisk.losses.base import Differences
     from minrisk.rows.costs import CostFacts, RowCosts
 
 
@@ -278,7 +278,7 @@ class MCBoostClassifier(CostScale, RecipeClassifier, BinParameters, StepParamete
             )
         return VectorTrees(2**self._depth, thresholds, self._depth, sketch=None, gain=CODEWORD)
 
-    def _loss(self) -> JointLoss:
+    def _loss(self) -> Differences:
         from minrisk.losses.guess_averse import GuessAverseLoss, GuessingLoss
 
         if self.loss == GAMMA_PHI:
@@ -302,7 +302,7 @@ class MCBoostClassifier(CostScale, RecipeClassifier, BinParameters, StepParamete
             return Lines()
         return RegressionTrees(self._depth, thresholds, ridge=RIDGE)
 
-    def _check_decision(self, loss: JointLoss, costs: CostFacts) -> None:
+    def _check_decision(self, loss: Differences, costs: CostFacts) -> None:
         """Refuse decisions that the scores cannot make."""
         if self.decision == "bayes" and (loss.link(costs) is None or self.cost_ is None):
             raise ValueError(

@@ -12,15 +12,15 @@ L, Eq. (6), (7)                     ``SeparatorLoss``                `minrisk.lo
 w^S, steps 1, 2e, 2f                ``row_weights``, of chain S      `minrisk.rows.directed`
 T_m^S, step 2a                      ``Separators``                   `minrisk.learners.directed`
 eps_1, eps_2, step 2b               ``side_errors``                  `minrisk.rows.base`
-R, Eq. (8), step 2c                 ``separator_roots``              `minrisk.steps.separators`
-beta, step 2d                       ``SeparatorStep``, times s       `minrisk.steps.separators`
+R, Eq. (8), step 2c                 ``separator_roots``              `minrisk.steps.line_search`
+beta, step 2d                       ``SeparatorStep``, times s       `minrisk.steps.line_search`
 F, step 3                           ``decision_function``            `minrisk.estimator`
 ==================================  ===============================  ====================================
 
 A round is one step of |G| learners. The score that is boosted for S is its chain u_S = sum_m beta_m T_m / s; the model
 holds the vectors beta_m y^S, so that prediction and files know of no chains.
 
-Deviations: R is cut where a learner errs nowhere in its chain, or everywhere (`minrisk.steps.separators`). Sets and
+Deviations: R is cut where a learner errs nowhere in its chain, or everywhere (`minrisk.steps.line_search`). Sets and
 their complements count once, as in the paper's Table 2: G has 3 sets for three classes and 7 for four (the text's
 formula counts 6 and 10). The least weighted error chooses learners, as in Algorithm 2, where Lemma 1 would weigh errors
 within S more. In the paper's experiments trees are fitted to a tenth of the rows (``draw=0.1``), how drawn is not said:
@@ -184,7 +184,7 @@ class PIBoostClassifier(RecipeClassifier, BinParameters, StepParameters):
         from minrisk.boosting.loop import Recipe
         from minrisk.losses.codes import separator_loss
         from minrisk.model.codes import separators
-        from minrisk.steps.separators import SeparatorStep
+        from minrisk.steps.line_search import SeparatorStep
 
         K = len(self.classes_)
         self._check_classes_only("separates the classes", "MinRiskClassifier")

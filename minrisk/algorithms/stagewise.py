@@ -7,8 +7,8 @@ boosting", CVPR 2011.
 ==================================  ===================================  ==================================
 paper                               here                                 where
 ==================================  ===================================  ==================================
-rho_ir, Eq. (2); losses (4), (7)    ``PairwiseLoss``                     `minrisk.losses.pairwise`
-u_ir, Eq. (11), (12)                ``gradient``, ``odds``               `minrisk._kernels.pairwise`
+rho_ir, Eq. (2); losses (4), (7)    ``PairwiseLoss``                     `minrisk.losses.guess_averse`
+u_ir, Eq. (11), (12)                ``gradient``, ``odds``               `minrisk._kernels.guess_averse`
 h*, Eq. (10); step 2 of Alg. 1      ``MostViolatedTrees``                `minrisk.learners.most_violated`
 w_t, Eq. (13), (14)                 ``PairwiseStep``                     `minrisk.steps.penalised`
 0.01 on the selected class          ``SelectedStep``                     `minrisk.steps.penalised`
@@ -109,7 +109,7 @@ class PairwiseClassifier(RecipeClassifier, BinParameters):
         """Make the recipe with this step; `bound` is what no constraint may exceed."""
         from minrisk.boosting.loop import Recipe
         from minrisk.learners.most_violated import MostViolatedTrees
-        from minrisk.losses.pairwise import PairwiseLoss
+        from minrisk.losses.guess_averse import PairwiseLoss
 
         self._check_decisions()
         return Recipe(

@@ -9,7 +9,7 @@ paper                                 here                          where
 Gamma(y), orthogonal codes of length  one score for each class      rows
 k; Psi(x, y) = Phi(x) outer Gamma(y)
 w >= 0; C                             W; 1 / ``nu``                 here
-Delta(y_i, y), xi_i                   costs, ``StructuredHinge``    `minrisk.losses.pairwise`
+Delta(y_i, y), xi_i                   costs, ``StructuredHinge``    `minrisk.losses.guess_averse`
 1-slack cutting planes                ``Bundle``                    `minrisk.steps.cutting_planes`
 mu_(i,y)                              ``weigh_planes``              `minrisk.rows.pairs.PlaneRows`
 psi*, the most violated constraint    ``DualTrees``                 `minrisk.learners.most_violated`
@@ -145,7 +145,7 @@ class StructBoostClassifier(CorrectiveClassifier, CostScale):
     def _recipe(self, costs: Any, thresholds: tuple[FloatArray, ...]) -> Any:
         from minrisk.boosting.loop import Recipe
         from minrisk.learners.most_violated import DualTrees
-        from minrisk.losses.pairwise import StructuredHinge
+        from minrisk.losses.guess_averse import StructuredHinge
         from minrisk.steps.cutting_planes import CuttingPlaneStep
 
         self._check_decisions()

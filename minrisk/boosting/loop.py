@@ -17,13 +17,14 @@ from minrisk.boosting.monitors import Monitor, RoundInfo, RoundMonitor
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.learners.base import CertifyingFamily, FittedLearners, LearnerFamily, Round, Term
 from minrisk.learners.vector_tree import VectorTrees
-from minrisk.losses.base import JOINT, Loss
+from minrisk.losses.base import JOINT
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.codes import Codebook, Decoder
 from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.base import RoundRule, Totals, WholeRounds
 from minrisk.rows.pairs import CorrectiveRows
+from minrisk.rows.row_losses import Loss
 from minrisk.rows.rows import Rows
 from minrisk.steps.base import StepProblem, StepSolver
 from minrisk.steps.closed_form import UNPROVEN, shortened

@@ -32,11 +32,11 @@ from minrisk.ensemble.members import CrossFit, Kind, Member, Task
 from minrisk.estimator.parameters import share_of
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses import surrogate_loss
-from minrisk.losses.base import EXPONENTIAL, Loss
 from minrisk.losses.guess_averse import GuessAverseLoss, log_ratio
 from minrisk.model.links import LINK_KERNELS
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts, constant_is_better
+from minrisk.rows.row_losses import EXPONENTIAL, Loss
 from minrisk.rows.rows import Rows
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 

@@ -66,7 +66,7 @@ class ColouredTrees(RegressionTrees):
                 direction = 0.5 * max_cut(terms + terms.T, seed)
             else:
                 direction = 0.5 * random_half(rows.n_outputs, seed)
-            rows.aim(problem.loss, direction, "slope")  # type: ignore[arg-type]  # as the step requires
+            rows.aim(problem.loss, direction, "slope")
             grown = rows.grow_regression(rule, round_.features, seed)[0]
             if len(grown.leaf_node) > 1:
                 break

@@ -24,7 +24,6 @@ from minrisk.model.similarities import FittedRegressor
 from minrisk.model.trees import CONSTANT, Tree
 from minrisk.rows.base import GrowthRule
 from minrisk.rows.directed import ChainRows, DirectedRows
-from minrisk.rows.row_losses import DirectedRowLoss
 
 
 class Regression(Protocol):
@@ -52,10 +51,9 @@ class DirectedLearners:
         rows, problem = cast(DirectedRows, round_.rows), round_.problem  # as required
         directions: FloatArray | None = problem.directions
         assert directions is not None
-        loss: DirectedRowLoss = problem.loss  # type: ignore[assignment]  # as the step requires
         learners = []
         for r, direction in enumerate(directions):
-            rows.aim(loss, direction, self.weighting)
+            rows.aim(problem.loss, direction, self.weighting)
             learner = self.regression.find(rows, round_, round_.seed + r)
             learners.append(NO_ANSWER if learner is None else learner)
             rows.respond(learners[-1])

@@ -19,7 +19,7 @@ from minrisk.learners.base import FittedLearners, Round
 from minrisk.losses.base import SIGNS, STUMPS
 from minrisk.model.trees import Tree
 from minrisk.rows.base import LeafSplits, Split
-from minrisk.rows.row_losses import SeriesRowLoss, has_series, is_separable
+from minrisk.rows.row_losses import SERIES, Loss
 from minrisk.rows.rows import Rows
 from minrisk.rows.stumps import likely
 from minrisk.steps.base import LARGEST_STEP
@@ -31,7 +31,7 @@ LARGEST_CHANGE = 1.0  # of an entry in a Newton step: the curvature may grow by 
 MOST_LOOKS = 10_000  # a guard: a few are enough
 
 
-def exact_stump(rows: Rows, loss: SeriesRowLoss, hessian: FloatArray, features: IntArray) -> Split | None:
+def exact_stump(rows: Rows, loss: Loss, hessian: FloatArray, features: IntArray) -> Split | None:
     """Return the stump over `features` whose best vector lowers the loss most; None where none does.
 
     No entry of a vector exceeds 18. Stumps that are equally good to rounding: the lowest feature, then the lowest bin.
@@ -209,10 +209,9 @@ class GreedyTrees(SignTrees):
     def fit(self, round_: Round) -> FittedLearners | None:
         """Find the best stump, then deeper trees."""
         rows, problem, loss = round_.rows, round_.problem, round_.problem.loss
-        assert is_separable(loss)  # as the steps for signs require
         gain = problem.loss.gain if round_.solver.gain is None else round_.solver.gain
         # The quadratic approximation may rank stumps wrongly; the exact search looks at the loss itself.
-        if self.exact and has_series(loss) and round_.solver.gain is None:
+        if self.exact and SERIES in loss.traits and round_.solver.gain is None:
             split = exact_stump(rows, loss, problem.hessian, round_.features)
         else:
             split = rows.best_stump(gain, problem.hessian, round_.features)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from minrisk.losses.base import Loss
+    from minrisk.rows.row_losses import Loss
 
 
 POSTERIOR = ("softmax", "exponential")  # estimate probabilities; the costs come in with the decision

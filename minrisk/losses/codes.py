@@ -17,13 +17,14 @@ from typing import Self
 import numpy as np
 
 from minrisk._kernels import losses as kernels
-from minrisk._kernels.split import EXPONENTIAL_GAIN, QUADRATIC_GAIN
+from minrisk._kernels.split import EXPONENTIAL_GAIN
 from minrisk._memory import read_only
-from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk._typing import FloatArray
 from minrisk.losses.base import EXPONENTIAL, Differences, no_lines
 from minrisk.model.codes import Codebook
 from minrisk.model.links import Link
 from minrisk.rows.costs import CostFacts, RowCosts
+from minrisk.rows.row_losses import Course, Loss, LossColumns, RowLoss
 
 
 def simplex_codewords(K: int) -> FloatArray:
@@ -48,7 +49,7 @@ def simplex_codewords(K: int) -> FloatArray:
 
 # -- separators --------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
-class SeparatorLoss:
+class SeparatorLoss(Loss):
     """1 / (W G) sum_n w_n sum_S b_nS exp(-t_S(y_n) u_S), u_S the score of separator S's chain.
 
     With margin vectors y^S of Eq. (3) times the size s of the set, so that the score of class k is
@@ -82,7 +83,6 @@ class SeparatorLoss:
 
     traits = frozenset[str]()
     base = "separators"
-    gain = QUADRATIC_GAIN
 
     @property
     def n_chains(self) -> int:
@@ -94,9 +94,6 @@ class SeparatorLoss:
         rates = np.ascontiguousarray(self.class_rates[costs.line_labels()])
         return replace(self, rates=rates, share=np.abs(signed_weights(self.inside, costs)))
 
-    def constant(self, costs: RowCosts) -> float:
-        return 0.0
-
     def unit(self, costs: RowCosts) -> float:
         """Return what makes a mean over chains of a sum over them; the loop halves what is no joint loss."""
         return 2.0 / self.n_chains
@@ -104,29 +101,16 @@ class SeparatorLoss:
     def floors(self, costs: RowCosts) -> FloatArray:
         return np.zeros(self.n_chains)
 
-    def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
-        """Return 0: chains have scales of their own."""
-        return 0.0
-
-    def link(self, costs: CostFacts) -> Link | None:
-        """Return None: the paper gives no probabilities."""
-        return None
-
-    # -- row kernels ---------------------------------------------------------------------------------------------
-    def exponents(self, costs: RowCosts, scores: FloatArray, start: int, stop: int) -> FloatArray:
+    def exponents(self, at: LossColumns, start: int, stop: int) -> FloatArray:
         """Return the largest -t u of each chain over rows start..stop, (G,)."""
-        top: FloatArray = kernels.largest_exponents(
-            self.rates, costs.row, costs.weight, self.share, scores, start, stop
-        )
+        own = self.rates, at.costs.row, at.costs.weight, self.share
+        top: FloatArray = kernels.largest_exponents(*own, at.scores, start, stop)
         return top
 
-    def row_weights(
-        self, costs: RowCosts, scores: FloatArray, shift: FloatArray, start: int, stop: int, signed: FloatArray
-    ) -> FloatArray:
-        """Write weights in each chain times e^-shift, with the sign of the right answer; return their maxima."""
-        top: FloatArray = kernels.chain_weights(
-            self.rates, costs.row, costs.weight, self.share, scores, shift, start, stop, signed
-        )
+    def row_weights(self, at: LossColumns, shift: FloatArray, start: int, stop: int) -> FloatArray:
+        """Fill the gradient with weights in each chain times e^-shift, signed as the right answer; return maxima."""
+        own = self.rates, at.costs.row, at.costs.weight, self.share
+        top: FloatArray = kernels.chain_weights(*own, at.scores, shift, at.gradient, start, stop)
         return top
 
 
@@ -159,7 +143,7 @@ def _side_sums(table: FloatArray, ones: np.ndarray) -> FloatArray:
 
 # -- output codes ------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
-class CodeLoss:
+class CodeLoss(RowLoss):
     """1 / (2 W) sum_n w_n sum_l b_nl exp(-word_l(y_n) f_nl).
 
     A row of class y weighs in bit l what it costs in the mean to take it for a class whose bit is another,
@@ -192,9 +176,6 @@ class CodeLoss:
         """Return the mean cost that no decision avoids."""
         return float(costs.stated(0.0))
 
-    def unit(self, costs: RowCosts) -> float:
-        return costs.unit
-
     def floors(self, costs: RowCosts) -> FloatArray:
         """Return 0: every bit of a row can grow without end."""
         return np.zeros(self.ones.shape[1])
@@ -204,25 +185,9 @@ class CodeLoss:
         top = float(costs.largest_of(np.abs(self.signed)).max()) * top_weight
         return float(np.log(top)) if top > 0.0 else 0.0
 
-    def link(self, costs: CostFacts) -> Link | None:
-        """Return None: each bit has a probability, whose products are not the classes'."""
-        return None
-
-    # -- row kernels ---------------------------------------------------------------------------------------------
-    def gradients(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        start: int,
-        stop: int,
-        gradient: FloatArray,
-        hessian: FloatArray,
-    ) -> FloatArray:
-        """Write gradient and Hessian of rows start..stop, and their maxima; see `minrisk._kernels.losses`."""
-        top: FloatArray = kernels.bit_gradients(
-            self.signed, costs.row, costs.weight, scores, log_scale, start, stop, gradient, hessian
-        )
+    def gradients(self, at: LossColumns, start: int, stop: int) -> FloatArray:
+        """Fill gradient and Hessian of rows start..stop, and return maxima; see `minrisk._kernels.losses`."""
+        top: FloatArray = kernels.bit_gradients(self.signed, at.costs.row, at.costs.weight, *at[1:5], start, stop)
         return top
 
 
@@ -280,52 +245,14 @@ class OwnScoreLoss(Differences):
         others = table[~np.eye(K, dtype=bool)]
         return "softmax" if np.ptp(others) == 0.0 < others[0] and not np.diag(table).any() else None
 
-    # -- row kernels ---------------------------------------------------------------------------------------------
-    def gradients(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        start: int,
-        stop: int,
-        gradient: FloatArray,
-        hessian: FloatArray,
-    ) -> FloatArray:
-        """Write gradient and hessian, see `Surrogate`, of rows start..stop; return column maxima (3, D)."""
-        top: FloatArray = kernels.own_gradients(
-            costs.label, costs.weight, scores, self._share(costs), log_scale, start, stop, gradient, hessian
-        )
+    def gradients(self, at: LossColumns, start: int, stop: int) -> FloatArray:
+        """Fill gradient, Hessian and value of rows start..stop; return column maxima (3, D)."""
+        own = at.costs.label, at.costs.weight, at.scores, self._share(at.costs)
+        top: FloatArray = kernels.own_gradients(*own, *at[2:6], start, stop)
         return top
 
-    def value_sums(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        gradient: FloatArray,
-        in_bag: Bag,
-        factor: FloatArray,
-        start: int,
-        stop: int,
-    ) -> IntArray:
-        """Return value of the bag's rows by true class, times e^-log_scale, in fixed point (D,)."""
-        sums: IntArray = kernels.own_values(costs.label, gradient, self._share(costs), in_bag, factor, start, stop)
-        return sums
-
-    def along(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        factor: FloatArray,
-        move: FloatArray,
-        step: float,
-        log_scale: float,
-        start: int,
-        stop: int,
-        line: FloatArray,
-    ) -> FloatArray:
-        """Write value, slope and curvature of each row at scores + step * factor * move; return their maxima."""
-        top: FloatArray = kernels.own_along(
-            costs.label, costs.weight, scores, self._share(costs), factor, move, step, log_scale, start, stop, line
-        )
+    def along(self, at: LossColumns, course: Course, start: int, stop: int) -> FloatArray:
+        """Fill the line of the course; return its maxima."""
+        own = at.costs.label, at.costs.weight, at.scores, self._share(at.costs)
+        top: FloatArray = kernels.own_along(*own, at.log_scale, *course[:4], start, stop)
         return top

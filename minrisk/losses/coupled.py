@@ -36,20 +36,21 @@ from minrisk._kernels import losses as kernels
 from minrisk._kernels import split
 from minrisk._kernels._dtypes import FAR
 from minrisk._kernels.split import EXPONENTIAL_GAIN, QUADRATIC_GAIN
-from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk._typing import FloatArray, IntArray
 from minrisk.losses.base import EXPONENTIAL, SEPARABLE, SERIES, no_lines
 from minrisk.losses.gamma_phi import CLOSE, NEAR, Smooth, derived, refuse
 from minrisk.model.links import Link
 from minrisk.rows.costs import CostFacts, RowCosts
+from minrisk.rows.row_losses import LossColumns, SeparableLoss
 
 
 @dataclass(frozen=True, eq=False)
-class CoupledLoss:
+class CoupledLoss(SeparableLoss):
     """mean beta + 1/(2 W) sum_n w_n sum_k [ c+_nk F(H_nk) + c-_nk F(-H_nk) ], with F convex and above the unit step.
 
     Parameters
     ----------
-    base : {"exponential", "logistic", "squared"}
+    kind : {"exponential", "logistic", "squared"}
         F(x) = e^x, log2(1 + e^x) or (1 + x)^2.
     offset : {"paper", "tight", "none"}
         beta = sum c - (D - 1) max c (S.3), min c, or 0. With the first two the loss bounds the risk from above.
@@ -61,7 +62,7 @@ class CoupledLoss:
         The largest phi and phi - beta of all rows.
     """
 
-    base: str
+    kind: str
     offset: str
     most: float | None = None
     beta: FloatArray = field(default_factory=no_lines)
@@ -73,6 +74,10 @@ class CoupledLoss:
         "logistic": kernels.LOGISTIC_BOUND,
         "squared": kernels.SQUARED_BOUND,
     }
+
+    @property
+    def base(self) -> str:
+        return self.kind
 
     @property
     def traits(self) -> frozenset[str]:
@@ -98,9 +103,6 @@ class CoupledLoss:
     def constant(self, costs: RowCosts) -> float:
         """Return the weighted mean of beta."""
         return float(costs.stated(costs.mean_of(self.beta)))
-
-    def unit(self, costs: RowCosts) -> float:
-        return costs.unit
 
     def floors(self, costs: RowCosts) -> FloatArray:
         """Return the sum of w c* per output (S.5): the least value of c+ F(h) + c- F(-h)."""
@@ -145,93 +147,51 @@ class CoupledLoss:
         """Return costs and offsets as kernels take them."""
         return costs.table, self.beta, self.phi, costs.row, costs.weight
 
-    def gradients(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        start: int,
-        stop: int,
-        gradient: FloatArray,
-        hessian: FloatArray,
-    ) -> FloatArray:
-        """Write gradient and Hessian of rows start..stop; see `minrisk._kernels.losses.coupled_gradients`."""
-        top: FloatArray = kernels.coupled_gradients(
-            self.KINDS[self.base], *self._lines(costs), scores, log_scale, start, stop, gradient, hessian
-        )
+    def gradients(self, at: LossColumns, start: int, stop: int) -> FloatArray:
+        """Fill gradient and Hessian of rows start..stop; see `minrisk._kernels.losses.coupled_gradients`."""
+        own = self.KINDS[self.base], *self._lines(at.costs)
+        top: FloatArray = kernels.coupled_gradients(*own, *at[1:5], start, stop)
         return top
 
-    def contrast(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        gradient: FloatArray,
-        vector: FloatArray,
-        start: int,
-        stop: int,
-        out: FloatArray,
-    ) -> float:
-        """Write half the loss at scores - vector less half of it at scores + vector, per row."""
-        return float(
-            kernels.coupled_contrast(
-                self.KINDS[self.base], *self._lines(costs), scores, gradient, vector, start, stop, out
-            )
-        )
+    def contrast(self, at: LossColumns, vector: FloatArray, out: FloatArray, start: int, stop: int) -> float:
+        own = self.KINDS[self.base], *self._lines(at.costs)
+        return float(kernels.coupled_contrast(*own, at.scores, at.gradient, vector, out, start, stop))
 
     def slopes(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        response: np.ndarray,
-        in_bag: Bag,
-        vector: FloatArray,
-        factors: FloatArray,
-        start: int,
-        stop: int,
+        self, at: LossColumns, response: np.ndarray, vector: FloatArray, factors: FloatArray, start: int, stop: int
     ) -> IntArray:
-        """Return value, slope and curvature along the response, in fixed point."""
-        sums: IntArray = kernels.coupled_slopes(
-            self.KINDS[self.base], *self._lines(costs), scores, response, in_bag, vector, factors, start, stop
-        )
+        own = self.KINDS[self.base], *self._lines(at.costs), at.scores
+        sums: IntArray = kernels.coupled_slopes(*own, response, at.in_bag, vector, factors, start, stop)
         return sums
 
     def series_columns(
         self,
-        costs: RowCosts,
-        scores: FloatArray,
-        gradient: FloatArray,
-        in_bag: Bag,
-        gradient_factor: FloatArray,
-        factor: FloatArray,
-        even_factor: FloatArray,
+        at: LossColumns,
+        factors: tuple[FloatArray, FloatArray, FloatArray],
+        fixed: np.ndarray,
         start: int,
         stop: int,
-        fixed: np.ndarray,
     ) -> IntArray:
-        """Return derivatives of the logistic loss in fixed point; see `minrisk._kernels.split`."""
-        sums: IntArray = split.series_columns(
-            *self._lines(costs), scores, gradient, in_bag, gradient_factor, factor, even_factor, start, stop, fixed
-        )
+        """Fill derivatives of the logistic loss in fixed point; see `minrisk._kernels.split`."""
+        own = *self._lines(at.costs), at.scores, at.gradient, at.in_bag
+        sums: IntArray = split.series_columns(*own, *factors, fixed, start, stop)
         return sums
 
     def stump_sums(
         self,
-        costs: RowCosts,
-        scores: FloatArray,
+        at: LossColumns,
         X_binned: np.ndarray,
-        in_bag: Bag,
-        feature: IntArray,
-        bin_: IntArray,
-        output: IntArray,
-        step: FloatArray,
+        stumps: tuple[np.ndarray, ...],
         factors: FloatArray,
         start: int,
         stop: int,
     ) -> IntArray:
-        """Return value, slope and curvature of the logistic loss along stumps, by outputs, in fixed point (3, P)."""
-        sums: IntArray = split.stump_sums(
-            *self._lines(costs), scores, X_binned, in_bag, feature, bin_, output, step, factors, start, stop
-        )
+        """Return value, slope and curvature of the logistic loss along stumps, in fixed point (3, P).
+
+        Of the stumps there are feature, bin, output and step.
+        """
+        own = *self._lines(at.costs), at.scores, X_binned, at.in_bag
+        sums: IntArray = split.stump_sums(*own, *stumps, factors, start, stop)
         return sums
 
     def entry_bounds(self, top_value: FloatArray, vector: FloatArray, top_cost: float) -> FloatArray:
@@ -359,50 +319,23 @@ class OwnCoupledLoss(CoupledLoss):
         return costs.weight[start:stop, None] * self._at(*sides, h)
 
     # -- row passes ----------------------------------------------------------------------------------------------
-    def gradients(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        start: int,
-        stop: int,
-        gradient: FloatArray,
-        hessian: FloatArray,
-    ) -> FloatArray:
-        """Write gradient and Hessian of rows start..stop; return the column maxima of theirs and the scores' sizes."""
+    def gradients(self, at: LossColumns, start: int, stop: int) -> FloatArray:
+        """Fill gradient and Hessian of rows start..stop; return the column maxima of theirs and the scores' sizes."""
+        costs, scores, _, gradient, hessian = at[:5]
         _, slope, hessian[start:stop] = self._rows(costs, scores[start:stop], start, stop)
         gradient[start:stop] = -slope
         return np.array([np.abs(part[start:stop]).max(axis=0, initial=0.0) for part in (gradient, hessian, scores)])
 
-    def contrast(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        gradient: FloatArray,
-        vector: FloatArray,
-        start: int,
-        stop: int,
-        out: FloatArray,
-    ) -> float:
-        """Write half the loss at scores - vector less half of it at scores + vector, per row."""
-        less, more = (self._rows(costs, scores[start:stop] + s * vector, start, stop)[0] for s in (-1, 1))
+    def contrast(self, at: LossColumns, vector: FloatArray, out: FloatArray, start: int, stop: int) -> float:
+        less, more = (self._rows(at.costs, at.scores[start:stop] + s * vector, start, stop)[0] for s in (-1, 1))
         out[start:stop] = 0.5 * (less - more).sum(axis=1)
         return float(np.abs(out[start:stop]).max(initial=0.0))
 
     def slopes(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        response: np.ndarray,
-        in_bag: Bag,
-        vector: FloatArray,
-        factors: FloatArray,
-        start: int,
-        stop: int,
+        self, at: LossColumns, response: np.ndarray, vector: FloatArray, factors: FloatArray, start: int, stop: int
     ) -> IntArray:
-        """Return value, slope and curvature along the response, in fixed point."""
         f = response[start:stop, None].astype(np.float64)
-        parts = self._rows(costs, scores[start:stop] + f * vector, start, stop) * in_bag[start:stop, None]
+        parts = self._rows(at.costs, at.scores[start:stop] + f * vector, start, stop) * at.in_bag[start:stop, None]
         parts[1] *= f
         parts[2] *= f * f
         sums: IntArray = np.rint(parts * factors[:, None]).astype(np.int64).sum(axis=1)

@@ -16,9 +16,10 @@ from scipy.special import expit
 
 from minrisk._kernels._dtypes import FAR
 from minrisk._kernels._exponential import HIGHEST_EXPONENT
-from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk._typing import FloatArray
 from minrisk.losses.base import Differences
 from minrisk.rows.costs import RowCosts
+from minrisk.rows.row_losses import Course, LossColumns
 
 Elementwise = Callable[[FloatArray], Any]
 NEAR = 1e-5  # half the distance of two values that derivatives are compared with
@@ -137,19 +138,11 @@ class GammaPhiLoss(Differences):
             outer = [weight * part(total) for part in gamma]
             return tuple(map(_finite, (*outer, cost * phi.slope(v), cost * phi.curvature(v))))
 
-    def gradients(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        start: int,
-        stop: int,
-        gradient: FloatArray,
-        hessian: FloatArray,
-    ) -> FloatArray:
-        """Write gradient and hessian, see `Surrogate`, of rows start..stop; return column maxima (3, D)."""
+    def gradients(self, at: LossColumns, start: int, stop: int) -> FloatArray:
+        """Fill gradient, Hessian and value of rows start..stop; return column maxima (3, D)."""
+        costs, scores, _, gradient, hessian = at[:5]
         value, slope, curvature, first, second = self._parts(costs, scores[start:stop], start, stop)
-        own, scale = costs.label[start:stop, None], np.exp(-log_scale)
+        own, scale = costs.label[start:stop, None], np.exp(-at.log_scale)
         down = -first  # d total / d S_k for k != y; for y it is the sum's negative
         np.put_along_axis(down, own, first.sum(axis=1, keepdims=True), axis=1)
         np.put_along_axis(second, own, second.sum(axis=1, keepdims=True), axis=1)
@@ -157,46 +150,22 @@ class GammaPhiLoss(Differences):
             gradient[start:stop] = _finite(-scale * slope * down)
             hessian[start:stop] = _finite(np.maximum(scale * (slope * second + curvature * down**2), 0.0))
         of_class = np.zeros(scores.shape[1])
-        np.maximum.at(of_class, own[:, 0], scale * value[:, 0])
+        at.value[start:stop] = scale * value[:, 0]
+        np.maximum.at(of_class, own[:, 0], at.value[start:stop])
         tops = (part[start:stop].max(axis=0, initial=0.0) for part in (np.abs(gradient), hessian))
         return np.array([*tops, of_class])
 
-    def value_sums(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        gradient: FloatArray,
-        in_bag: Bag,
-        factor: FloatArray,
-        start: int,
-        stop: int,
-    ) -> IntArray:
-        """Return value of the bag's rows by true class, times e^-log_scale, in fixed point (D,)."""
-        value = np.exp(-log_scale) * self._parts(costs, scores[start:stop], start, stop)[0][:, 0]
-        label, sums = costs.label[start:stop], np.zeros(scores.shape[1], dtype=np.int64)
-        whole = np.where(in_bag[start:stop], np.rint(value * factor[label]), 0.0)
-        np.add.at(sums, label, whole.astype(np.int64))
-        return sums
-
-    def along(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        factor: FloatArray,
-        move: FloatArray,
-        step: float,
-        log_scale: float,
-        start: int,
-        stop: int,
-        line: FloatArray,
-    ) -> FloatArray:
-        """Write value, slope and curvature of each row at scores + step * factor * move; return their maxima."""
+    def along(self, at: LossColumns, course: Course, start: int, stop: int) -> FloatArray:
+        """Fill the line of the course; return its maxima."""
+        factor, move = course[:2]
         d = factor[start:stop, None] * (move[start:stop] if len(move) > 1 else move)
-        value, slope, curvature, first, second = self._parts(costs, scores[start:stop] + step * d, start, stop)
-        v = np.take_along_axis(d, costs.label[start:stop, None], axis=1) - d
+        scores, line = at.scores[start:stop] + course.step * d, course.line
+        value, slope, curvature, first, second = self._parts(at.costs, scores, start, stop)
+        v = np.take_along_axis(d, at.costs.label[start:stop, None], axis=1) - d
         with np.errstate(all="ignore"):
             inner = (first * v).sum(axis=1, keepdims=True)
             bend = slope * (second * v**2).sum(axis=1, keepdims=True) + curvature * inner**2
-            line[:, start:stop] = _finite(np.exp(-log_scale) * np.concatenate([value, slope * inner, bend], axis=1).T)
+            line[:, start:stop] = _finite(
+                np.exp(-at.log_scale) * np.concatenate([value, slope * inner, bend], axis=1).T
+            )
         return np.asarray(np.abs(line[:, start:stop]).max(axis=1, initial=0.0))

@@ -19,23 +19,46 @@ Definition 3           ``is_guess_averse``                 here
 
 Deviation: the sums run over k != z. The paper's include C_zz, which is 0 there; here a cost of the right decision is a
 constant that no score can change, and does not enter. The paper's text swaps Eq. (12) and (14) in Sec. 4 and 5.
+
+Losses of pairwise margins: the exponential and the logistic of every difference S_y - S_r, with costs.
+
+Paisitkriangkrai, Shen and van den Hengel, "A scalable stage-wise approach to large-margin multi-class loss based
+boosting", 2013, Eq. (2), (4) and (7).
+
+=====================  ==================================  ===========================================
+paper                  here                                where
+=====================  ==================================  ===========================================
+rho_ir, Eq. (2)        S_y - S_r of the ``scores``         rows
+u_ir, Eq. (11), (12)   ``gradient`` but at y, negated      `minrisk._kernels.guess_averse`
+sum_r with r = y       ``PairwiseLoss.constant``           here
+=====================  ==================================  ===========================================
+
+The costs are ours: the pair of y and r weighs C_yr. The paper's sums include r = y, of rho = 0, whose term matters to
+the balance with nu only; it keeps the weight that a mistake has on average, which is the paper's 1 for 0/1 costs.
+
+The structured hinge loss with the margin rescaled by costs: the upper bound of the risk that StructBoost lowers.
+
+C. Shen, G. Lin and A. van den Hengel, "StructBoost: boosting methods for predicting structured output variables", IEEE
+PAMI 2014 (arXiv 1302.3283), for decisions that are classes.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
 from minrisk._kernels import guess_averse as kernels
-from minrisk._kernels.guess_averse import softmax_value_and_gradient
-from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.losses.base import SOFTMAX_GRADIENT, Kernels, NamedDifferences, of_rows
+from minrisk._kernels import losses
+from minrisk._typing import FloatArray, IntArray
+from minrisk.losses.base import JOINT, PAIRS, PLANES, SOFTMAX_GRADIENT, Differences, Kernels, NamedDifferences, of_rows
 from minrisk.model.links import Link
 from minrisk.rows.costs import SAME_RISK, CostFacts, RowCosts
-from minrisk.rows.row_losses import DirectedRowLoss, Groups
+from minrisk.rows.row_losses import Course, Groups, LossColumns
 
 FAR_APART = 1e4  # ratio of costs, above which the dear ones hide the others
 SWEEPS, SETTLED = 1000, 1e-6  # of balancing, at most; a change that is none
@@ -44,7 +67,10 @@ SWEEPS, SETTLED = 1000, 1e-6  # of balancing, at most; a change that is none
 class GroupedLoss(NamedDifferences):
     """Losses that are quick to look at along a direction with few different values, where rows keep sums of terms."""
 
-    SUMS: ClassVar[Mapping[str, int]] = {"gel": 1, "ls": 0}  # of one sum; 1: of differences with the true class's score
+    SUMS: ClassVar[Mapping[str, float]] = {
+        "gel": 1.0,
+        "ls": 0.0,
+    }  # of one sum; 1: of differences with the true class's score
 
     @property
     def relative(self) -> bool:
@@ -55,51 +81,31 @@ class GroupedLoss(NamedDifferences):
         """Return the number of sums: one for each value, of GLL one more for its 1, and of L_t two."""
         return {"gll": n_values + 1, "lt": 2 * n_values}.get(self.kind, n_values)
 
-    def gather(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        gradient: FloatArray,
-        hessian: FloatArray,
-        groups: Groups,
-        start: int,
-        stop: int,
-    ) -> None:
-        """Sum the terms by value; see `minrisk._kernels.guess_averse`."""
-        number, terms = groups.number, groups.terms
+    def gather(self, at: LossColumns, groups: Groups, start: int, stop: int) -> None:
+        """Sum the terms by value at the scores of the last `gradients`; see `minrisk._kernels.guess_averse`."""
+        number, terms, label = groups.number, groups.terms, at.costs.label
         if self.kind in self.SUMS:
-            kernels.gather_sums(hessian, costs.label, number, start, stop, terms)
+            kernels.gather_sums(at.hessian, label, number, terms, start, stop)
         elif self.kind == "gll":
-            kernels.gather_shares(gradient, hessian, costs.label, costs.weight, log_scale, number, start, stop, terms)
+            own = at.gradient, at.hessian, label, at.costs.weight, at.log_scale
+            kernels.gather_shares(*own, number, terms, start, stop)
         else:
-            n_values = len(groups.values)
-            kernels.gather_pairs(*of_rows(costs), scores, log_scale, number, n_values, start, stop, terms)
+            given = *of_rows(at.costs), at.scores, at.log_scale
+            kernels.gather_pairs(*given, number, len(groups.values), terms, start, stop)
 
-    def along_groups(
-        self,
-        costs: RowCosts,
-        log_scale: float,
-        groups: Groups,
-        factor: FloatArray,
-        step: float,
-        start: int,
-        stop: int,
-        line: FloatArray,
-    ) -> FloatArray:
-        """Write value (of GLL: less that at step 0), slope and curvature of each row; return their maxima."""
-        number, terms, values, label = groups.number, groups.terms, groups.values, costs.label
+    def along(self, at: LossColumns, course: Course, start: int, stop: int) -> FloatArray:
+        """Fill the line of the course, of GLL in groups less the value at step 0; return its maxima."""
+        if course.groups is None:
+            return super().along(at, course, start, stop)
+        (number, values, terms), label = course.groups, at.costs.label
+        to = course.factor, course.step, course.line, start, stop
         top: FloatArray
         if self.kind in self.SUMS:
-            top = kernels.sums_along(
-                terms, label, number, values, self.SUMS[self.kind], factor, step, start, stop, line
-            )
+            top = kernels.sums_along(self.SUMS[self.kind], terms, label, number, values, *to)
         elif self.kind == "gll":
-            top = kernels.shares_along(
-                terms, label, costs.weight, log_scale, number, values, factor, step, start, stop, line
-            )
+            top = kernels.shares_along(terms, label, at.costs.weight, at.log_scale, number, values, *to)
         else:
-            top = kernels.pairs_along(terms, values, factor, step, start, stop, line)
+            top = kernels.pairs_along(terms, values, *to)
         return top
 
 
@@ -112,12 +118,8 @@ class GuessAverseLoss(GroupedLoss):
     """
 
     KINDS: ClassVar[Mapping[str, Kernels]] = {
-        "gel": Kernels(
-            kernels.exponential_gradients, kernels.exponential_values, kernels.exponential_along, by_gradient=True
-        ),
-        "gll": Kernels(
-            kernels.logistic_gradients, kernels.logistic_values, kernels.logistic_along, softmax_value_and_gradient
-        ),
+        "gel": Kernels(partial(kernels.exponential_gradients, 1.0), partial(kernels.exponential_along, 1.0)),
+        "gll": Kernels(kernels.logistic_gradients, kernels.logistic_along),
     }
 
     kind: str  # {"gel", "gll"}: GLL with all costs 1 is softmax cross-entropy
@@ -159,24 +161,13 @@ class GuessAverseLoss(GroupedLoss):
             return "softmax2" if symmetric else None
         return "softmax" if np.all(table[others] == 1.0) else None
 
-    def value_sums(
-        self,
-        costs: RowCosts,
-        scores: FloatArray,
-        log_scale: float,
-        gradient: FloatArray,
-        in_bag: Bag,
-        factor: FloatArray,
-        start: int,
-        stop: int,
-    ) -> IntArray:
-        """Return the value of the bag's rows by true class; GLL's needs the gradient beside the scores."""
-        if self.kind == "gel":
-            return super().value_sums(costs, scores, log_scale, gradient, in_bag, factor, start, stop)
-        sums: IntArray = kernels.logistic_values(
-            *of_rows(costs), scores, log_scale, gradient, in_bag, factor, start, stop
-        )
-        return sums
+    def gradients(self, at: LossColumns, start: int, stop: int) -> FloatArray:
+        """Fill gradient, Hessian and value; of GLL without a Hessian by a kernel of its own."""
+        if self.kind == "gel" or len(at.hessian):
+            return super().gradients(at, start, stop)
+        given = *of_rows(at.costs), at.scores, at.log_scale, at.gradient, at.value
+        top: FloatArray = kernels.softmax_value_and_gradient(*given, start, stop)
+        return top
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,8 +179,8 @@ class GuessingLoss(GroupedLoss):
     """
 
     KINDS: ClassVar[Mapping[str, Kernels]] = {
-        "ls": Kernels(kernels.sum_gradients, kernels.sum_values, kernels.sum_along, by_gradient=True),
-        "lt": Kernels(kernels.pair_gradients, kernels.pair_values, kernels.pair_along),
+        "ls": Kernels(partial(kernels.exponential_gradients, 0.0), partial(kernels.exponential_along, 0.0)),
+        "lt": Kernels(kernels.pair_gradients, kernels.pair_along),
     }
 
     kind: str  # {"ls", "lt"}
@@ -231,19 +222,20 @@ DRAWS = 400  # scores per class, radius and way of drawing
 RADII = (0.01, 0.1, 1.0, 3.0, 10.0, 30.0)  # of scores: losses may differ near 0 and far from it
 
 
-def row_values(loss: DirectedRowLoss, cost: FloatArray, y: IntArray, scores: FloatArray) -> FloatArray:
+def row_values(loss: Any, cost: FloatArray, y: IntArray, scores: FloatArray) -> FloatArray:
     """Return the loss L(C, y, S) of each row of scores (n, D)."""
     n = len(scores)
     index = np.asarray(y, dtype=np.int32)
     costs = RowCosts(np.ascontiguousarray(cost, dtype=np.float64), index, np.ones(n), index)
     line, nowhere = np.empty((3, n)), np.zeros((1, scores.shape[1]))
     scores = np.ascontiguousarray(scores, dtype=np.float64)
-    loss.along(costs.read_only(), scores, np.zeros(n), nowhere, 0.0, 0.0, 0, n, line)
+    at = LossColumns(costs.read_only(), scores, 0.0, nowhere, nowhere, np.zeros(n), np.ones(n, dtype=np.bool_))
+    loss.along(at, Course(np.zeros(n), nowhere, 0.0, line), 0, n)
     values: FloatArray = line[0]
     return values
 
 
-def is_guess_averse(loss: DirectedRowLoss, cost: FloatArray, seed: int = 0) -> bool:
+def is_guess_averse(loss: Any, cost: FloatArray, seed: int = 0) -> bool:
     """Return whether L(C, z, S) < L(C, z, A) for all scores S that decide for z and all equal scores A (Definition 3).
 
     Tried numerically, for this cost matrix, so that True means "no counter-example found": scores of sum 0 are drawn
@@ -286,3 +278,70 @@ def _two_levels(rng: np.random.Generator, K: int) -> FloatArray:
     scores = np.where(near, 1.0 - rng.uniform(0.01, 0.5, (DRAWS, 1)), -rng.uniform(0.0, 3.0, (DRAWS, 1)))
     scores[:, 0] = 1.0
     return np.asarray(scores)
+
+
+# -- Pairwise margins --------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class PairwiseLoss(NamedDifferences):
+    """1 / W sum_n w_n sum_r c_nr phi(S_ny - S_nr), phi(rho) = e^-rho or log(1 + e^-rho)."""
+
+    KINDS: ClassVar[Mapping[str, Kernels]] = {  # without the terms r = y
+        "exponential": Kernels(partial(kernels.exponential_gradients, 1.0)),
+        "logistic": Kernels(kernels.pairwise_gradients),
+    }
+
+    kind: str  # {"exponential", "logistic"}
+
+    traits = frozenset({JOINT, PAIRS})
+
+    def own_terms(self, costs: RowCosts) -> FloatArray:
+        """Return w_n c_ny phi(0) (n,): the paper's terms r = y, with the mean of the row's costs for c_ny."""
+        table = costs.table
+        own = table[costs.row, costs.label]
+        mean = (table.sum(axis=1)[costs.row] - own) / (table.shape[1] - 1)
+        return np.asarray(costs.weight * mean * (1.0 if self.kind == "exponential" else math.log(2.0)))
+
+    def constant(self, costs: RowCosts) -> float:
+        """Return the mean of the terms r = y.
+
+        Raises
+        ------
+        ValueError
+            If a true class is no decision, or the only one.
+        """
+        super().constant(costs)
+        return costs.total(self.own_terms(costs)) / costs.total(costs.weight) * costs.unit
+
+    def link(self, costs: CostFacts) -> Link | None:
+        """Return one for symmetric costs, which the minimisers do not see: S = ln p (logistic) or 1/2 ln p + const.
+
+        Each pair's part C_jk (p_j phi(S_j - S_k) + p_k phi(S_k - S_j)) of the expected loss is least at S_j - S_k =
+        ln(p_j / p_k), or half of it.
+        """
+        if GuessAverseLoss("gel").link(costs) is None:
+            return None
+        return "softmax2" if self.kind == "exponential" else "softmax"
+
+
+# -- structured hinge --------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class StructuredHinge(Differences):
+    """1 / W sum_n w_n max_k (c_nk + H_nk - H_ny), with c_ny counted as 0.
+
+    The slack of a row at its optimum. It is convex, piecewise linear, and no less than what the decision of the largest
+    score costs. It has no curvature, so that steps and learners work with its cutting planes. Where it is least depends
+    on which class is the best, not on how probable it is.
+    """
+
+    traits = frozenset({JOINT, PLANES})
+    base = "structured hinge"
+
+    def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
+        """Return 0: weights do not overflow."""
+        return 0.0
+
+    def gradients(self, at: LossColumns, start: int, stop: int) -> FloatArray:
+        """Fill the gradient of the plane at the present scores, no Hessian, and value; return column maxima (3, D)."""
+        columns = at.scores, at.gradient, at.hessian, at.value
+        top: FloatArray = losses.hinge_gradients(*of_rows(at.costs), *columns, start, stop)
+        return top

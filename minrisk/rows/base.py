@@ -7,9 +7,7 @@ offers it in what they require; `minrisk.rows.factory` makes rows of that kind.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
-
-import numpy as np
+from typing import NamedTuple
 
 from minrisk._kernels.grow import Search, hessian_of
 from minrisk._typing import FloatArray, Int32Array, IntArray
@@ -130,23 +128,6 @@ class WholeRound(NamedTuple):
 
 
 WholeRounds = Callable[[Totals, Sequence[int]], list[WholeRound]]  # of the totals before, and the rounds' seeds
-
-
-class TreeLike(Protocol):
-    """A tree on bins: arrays over its nodes, the root first; a leaf's `left` is the leaf itself."""
-
-    @property
-    def feature(self) -> np.ndarray: ...
-    @property
-    def bin(self) -> np.ndarray: ...
-    @property
-    def left(self) -> np.ndarray: ...
-    @property
-    def value(self) -> np.ndarray: ...
-    @property
-    def vector(self) -> np.ndarray: ...
-    @property
-    def depth(self) -> int: ...
 
 
 class Line(NamedTuple):

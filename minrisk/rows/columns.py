@@ -28,7 +28,7 @@ from minrisk.model.codes import Decoder
 from minrisk.rows.base import LIMITS, Limits
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Alone, Place, Sums, added, everything, fixed_factor, largest, sum_bits
-from minrisk.rows.row_losses import LossFacts
+from minrisk.rows.row_losses import LossColumns, LossFacts
 
 
 class Columns:
@@ -53,7 +53,7 @@ class Columns:
     ) -> None:
         self.binned, self.n_bins, self.thresholds = binned, n_bins, thresholds
         self._room = room or np.empty
-        self._index: Any = None
+        self._index: SparseIndex | None = None
         self._one = Lock()
 
     @property
@@ -61,11 +61,12 @@ class Columns:
         """Return bins, of all features and rows."""
         return int(self.binned.size)
 
-    def index(self, build: Callable[[Binned | SparseBins, IntArray], Any]) -> Any:
-        """Return what `build` makes of the rows in their present order: all who share the columns read it."""
+    def index(self) -> SparseIndex:
+        """Return the index of the rows in their present order: all who share the columns read it."""
         with self._one:
             if self._index is None:
-                self._index = build(self.binned, self.n_bins)
+                assert not isinstance(self.binned, SparseBins)
+                self._index = SparseIndex.build(self.binned, self.n_bins, Workers())
             return self._index
 
     def reorder(self, order: IntArray) -> None:
@@ -255,6 +256,7 @@ class RowColumns:
     bag_value: FloatArray  # (D,) of a separable loss that is no exponential, at the last `values`
     contrast_factor: float
     margin: int  # what a change of a leaf must gain more than, in units of the contrast
+    _log_scale = 0.0  # of the last gradients
     _losses: tuple[Any, Any, LossFacts | None] = (None, None, None)  # last asked for: as it came, here, what it says
     barred: np.ndarray = np.zeros((0, dtypes.MAX_BINS), dtype=np.bool_)  # stumps that LARGEST_EDGE_GAIN passes over
 
@@ -299,6 +301,7 @@ class RowColumns:
         self.trainable = trainable
         if trainable:
             self.gradient, self.hessian = empty((2, n, D), dtypes.SCORE)
+            self.value = empty((n,), dtypes.SCORE)
             exact = self.place.n_rows <= dtypes.EXACT_ROWS
             self.fixed_bits = self.sum_bits if exact else dtypes.GRADIENT_BITS
             self.fixed = np.empty((n, 0), dtype=dtypes.EXACT_GRADIENT if exact else dtypes.FIXED_GRADIENT)
@@ -333,15 +336,30 @@ class RowColumns:
             self._losses = loss, loss.for_costs(self.costs), None
         return self._losses[1]
 
-    # -- over blocks of rows ---------------------------------------------------------------------------------
-    def over_blocks(self, task: Callable[[int, int], Result], sums: float = OUTPUT_SUMS) -> list[Result]:
-        """Return results of `task(start, stop)` for each block of rows; blocks are larger where threads would not pay.
+    @property
+    def loss_columns(self) -> LossColumns:
+        """Return what losses read and fill, at the present scores."""
+        own = self.gradient, self.hessian, self.value, self.in_bag
+        return LossColumns(self.costs, self.scores, self._log_scale, *own)
 
-        `sums` is what it does for a row and an output, in elementary sums: about as many half nanoseconds.
+    # -- over blocks of rows ---------------------------------------------------------------------------------
+    def over_blocks(self, task: Callable[..., Result], *arguments: Any, sums: float = OUTPUT_SUMS) -> list[Result]:
+        """Return results of `task(*arguments, start, stop)` for each block of rows.
+
+        Blocks are larger where threads would not pay. `sums` is what the task does for a row and an output, in
+        elementary sums: about as many half nanoseconds.
         """
         if self.n_samples * self.n_outputs * sums < self.limits.inline_work or self.workers.n_free == 1:
-            return [task(*block) for block in self.undivided]
-        return self.workers.map(lambda block: task(*block), self.blocks)
+            return [task(*arguments, *block) for block in self.undivided]
+        return self.workers.map(lambda block: task(*arguments, *block), self.blocks)
+
+    def summed(self, task: Callable[..., IntArray], *arguments: Any, sums: float = OUTPUT_SUMS) -> IntArray:
+        """Return the sum of what `over_blocks` gives, in all pieces."""
+        return self.added(self.over_blocks(task, *arguments, sums=sums))
+
+    def topped(self, task: Callable[..., FloatArray], *arguments: Any, sums: float = OUTPUT_SUMS) -> FloatArray:
+        """Return the elementwise maximum of what `over_blocks` gives, in all pieces."""
+        return self.largest(self.over_blocks(task, *arguments, sums=sums))
 
     def bag_of(self, chosen: IntArray) -> Bag:
         """Return the chosen ones of the `n_trained` rows, those that are here."""

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import Any
 from uuid import uuid4
 
@@ -331,7 +332,7 @@ class DaskPartitions:
         asked, columns = delayed(check), zip(*self._columns, strict=True)
         both = self._client.compute([asked(number, *own) for number, own in enumerate(columns)])
         del self._columns
-        rows, facts = (self._client.map(part, both, pure=False) for part in (_first, _second))
+        rows, facts = (self._client.map(itemgetter(part), both, pure=False) for part in (0, 1))
         return rows, gathered(self._client, facts)
 
     def engine(self, parts: Sequence[Any], seals: Sequence[Seal], n_threads: int) -> DaskEngine:
@@ -341,14 +342,6 @@ class DaskPartitions:
     def whole(self, function: Callable[[Sequence[Any]], Any], parts: Sequence[Any]) -> Any:
         """Return function(the parts), as one task."""
         return gathered(self._client, [self._client.submit(function, list(parts), pure=False)])[0]
-
-
-def _first(both: tuple[Any, Any]) -> Any:
-    return both[0]
-
-
-def _second(both: tuple[Any, Any]) -> Any:
-    return both[1]
 
 
 def answered(call: Callable[[Any], Any], X: Any, shape: tuple[int, ...], dtype: Any) -> Any:

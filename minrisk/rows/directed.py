@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +25,9 @@ from sklearn.utils.validation import has_fit_parameter
 
 from minrisk._kernels import losses as kernels
 from minrisk._kernels._dtypes import FIXED, MAX_BINS, PRODUCT_BITS, RESPONSE, SCORE, TIE
-from minrisk._kernels.fixed import unfixed
+from minrisk._kernels.fixed import column_sums, unfixed
 from minrisk._kernels.grow import NEWTON, SKETCH
+from minrisk._kernels.guess_averse import pair_sums
 from minrisk._kernels.linear import (
     CURVATURE,
     SLOPE,
@@ -38,7 +38,6 @@ from minrisk._kernels.linear import (
     linear_sums,
     stored_linear_sums,
 )
-from minrisk._kernels.pairwise import pair_sums
 from minrisk._kernels.scores import add_leaf_vectors, add_response
 from minrisk._memory import empty, points, read_only, zeros
 from minrisk._typing import FloatArray, Int32Array, IntArray
@@ -46,10 +45,10 @@ from minrisk._utils import cached_property
 from minrisk._workers import Workers
 from minrisk.data.sparse import SparseRows, stay_sparse
 from minrisk.model.codes import Codebook
-from minrisk.rows.base import ChainStumps, GrownTree, GrowthRule, Line, Target, Totals, TreeLike
+from minrisk.rows.base import ChainStumps, GrownTree, GrowthRule, Line, Target, Totals
 from minrisk.rows.exchange import Place, divide, fixed_factor, sum_bits
 from minrisk.rows.growth import Growth
-from minrisk.rows.row_losses import ChainRowLoss, DirectedRowLoss, GroupedRowLoss, Groups
+from minrisk.rows.row_losses import Course, Groups
 from minrisk.rows.rows import Rows
 
 WEIGHTINGS = {"uniform": UNIFORM, "slope": SLOPE, "curvature": CURVATURE}
@@ -123,21 +122,17 @@ class DirectedRows(Rows):
         return Growth(self._target_rows)
 
     # -- the target of a regression --------------------------------------------------------------------------------
-    def aim(self, loss: DirectedRowLoss, direction: FloatArray, weighting: str) -> None:
+    def aim(self, loss: Any, direction: FloatArray, weighting: str) -> None:
         """Fill the target along a direction (D,): the boosting weights -w^r, and what each row weighs.
 
         "uniform": the row's weight, which is the plain least squares of -w^r that Eq. (30) is with a norm; "slope":
         |w^r|, for the target's sign; "curvature": that of the loss, for a Newton step.
         """
         self._factor, self._move = self._ones, np.ascontiguousarray(direction)[None]
-        self._groups = self._gathered(loss, direction) if hasattr(loss, "gather") else None
+        self._groups = self._gathered(loss, direction) if loss.n_terms(1) else None
         self._pass_along(loss, 0.0)
-        tops = self.over_blocks(
-            lambda a, b: aim(
-                self.line, self.costs.weight, self.in_bag, WEIGHTINGS[weighting], a, b, self.push, self.pull
-            )
-        )
-        self.top_push, self.top_pull = np.split(self.largest(tops), 2)
+        given = self.line, self.costs.weight, self.in_bag, WEIGHTINGS[weighting]
+        self.top_push, self.top_pull = np.split(self.topped(aim, *given, self.push, self.pull), 2)
 
     def regress(self, features: IntArray) -> Line | None:
         """Return the line in one feature that explains the target best; ties to the lowest feature."""
@@ -174,10 +169,10 @@ class DirectedRows(Rows):
 
         def sums(start: int, stop: int) -> IntArray:
             out = np.zeros((len(features), 3), dtype=FIXED)
-            linear_sums(centered.Z, features, self.push, self.pull, push_factor, pull_factor, start, stop, out)
+            linear_sums(centered.Z, features, self.push, self.pull, push_factor, pull_factor, out, start, stop)
             return out
 
-        return np.asarray(self.added(self.over_blocks(sums)))
+        return np.asarray(self.summed(sums))
 
     def _target_sums(self) -> tuple[float, float]:
         """Return sums of pull and of push."""
@@ -208,10 +203,8 @@ class DirectedRows(Rows):
         """Return sums over the bag of GEL's terms by the row's class and the decision (D, D), times e^-log_scale."""
         factor = fixed_factor(np.array([self.top_hessian.max()]), self.sum_bits)
         together = np.ones(self.n_samples, dtype=RESPONSE)
-        parts = self.over_blocks(
-            lambda a, b: pair_sums(self.hessian, self.costs.label, together, self.in_bag, factor[0], a, b)
-        )
-        return divide(self.added(parts)[1], factor)
+        sums = self.summed(pair_sums, self.hessian, self.costs.label, together, self.in_bag, factor[0])
+        return divide(sums[1], factor)
 
     def target_sums(self) -> tuple[FloatArray, FloatArray]:
         """Return sums of rho u and of rho over the bag's rows of each leaf of `grow_regression`, (L,) each."""
@@ -250,7 +243,7 @@ class DirectedRows(Rows):
             )
         return regressor.fit(X, target, sample_weight=weight / weight.mean())
 
-    def respond(self, tree: TreeLike) -> None:
+    def respond(self, tree: Any) -> None:
         """Fill the response column with the value, and the leaf column with the vector, of each row's leaf.
 
         A line is not on bins but on raw values, and so is a regressor.
@@ -264,8 +257,8 @@ class DirectedRows(Rows):
         if slope is None:
             super().respond(tree)
             return
-        x, origin, value = points(self._given[:, tree.feature[0]]), tree.origin[0], tree.value[0]  # type: ignore[attr-defined]
-        self.over_blocks(lambda a, b: line_response(x, slope[0], origin, value, a, b, self.response))
+        x, origin, value = points(self._given[:, tree.feature[0]]), tree.origin[0], tree.value[0]
+        self.over_blocks(line_response, x, slope[0], origin, value, self.response)
         self.leaf[:] = tree.vector[0]
 
     def start_at(self, trees: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
@@ -283,32 +276,13 @@ class DirectedRows(Rows):
         if self._terms.shape != shape:
             self._terms = np.empty(shape)
         groups = Groups(number, values, self._terms)
-        self.over_blocks(
-            lambda a, b: loss.gather(
-                self.costs, self.scores, self._log_scale, self.gradient, self.hessian, groups, a, b
-            )
-        )
+        self.over_blocks(loss.gather, self.loss_columns, groups)
         return groups
 
-    def _pass_along(self, loss: DirectedRowLoss, step: float) -> FloatArray:
+    def _pass_along(self, loss: Any, step: float) -> FloatArray:
         """Fill `line` at the step; returns its maxima, (3,)."""
-        groups = self._groups
-        if groups is None:
-            return self.largest(
-                self.over_blocks(
-                    lambda a, b: loss.along(
-                        self.costs, self.scores, self._factor, self._move, step, self._log_scale, a, b, self.line
-                    )
-                )
-            )
-        grouped: GroupedRowLoss = loss  # type: ignore[assignment]  # or there were no groups
-        return self.largest(
-            self.over_blocks(
-                lambda a, b: grouped.along_groups(
-                    self.costs, self._log_scale, groups, self._factor, step, a, b, self.line
-                )
-            )
-        )
+        course = Course(self._factor, self._move, step, self.line, self._groups)
+        return self.topped(loss.along, self.loss_columns, course)
 
     def steer(self, vector: FloatArray, number: int, of: int, value: float) -> None:
         """Look along response * vector, the vector that `aim` was last given; for several learners along their sum.
@@ -325,14 +299,14 @@ class DirectedRows(Rows):
         if number == 0:
             self._joint[:] = 0.0
         self._factor, self._move = self._ones, self._joint
-        self.over_blocks(lambda a, b: add_response(self._joint, self.response, vector, a, b))
+        self.over_blocks(add_response, self._joint, self.response, vector)
 
     def steer_leaves(self, vectors: FloatArray, value: float) -> None:
         """Look along the vector (V, D) that each row's leaf of the grown tree names; `value` is as for `steer`."""
         self._base, self._groups = value, None
         self._joint = np.zeros((self.n_samples, self.n_outputs), dtype=SCORE)
         self._factor, self._move = self._ones, self._joint
-        self.over_blocks(lambda a, b: add_leaf_vectors(self._joint, self.leaf, vectors, a, b))
+        self.over_blocks(add_leaf_vectors, self._joint, self.leaf, vectors)
 
     def reach(self) -> float:
         """Return the most that a score of a row that weighs something moves in a step of 1."""
@@ -343,14 +317,13 @@ class DirectedRows(Rows):
         tops = self.exchange.largest(np.array([np.abs(factor).max(initial=0.0), np.abs(move).max(initial=0.0)]))
         return float(tops[0] * tops[1])
 
-    def along(self, loss: DirectedRowLoss, step: float) -> FloatArray:
+    def along(self, loss: Any, step: float) -> FloatArray:
         """Return the bag's loss and its first two derivatives at `step` along the line, times e^-log_scale, (3,)."""
         top = self._pass_along(loss, step)
         bits = min(PRODUCT_BITS, self.sum_bits)
         factor = fixed_factor(top, bits)
-        parts = self.over_blocks(lambda a, b: line_sums(self.line, self.in_bag, factor, a, b))
-        sums: FloatArray = unfixed(self.added(parts), top, bits)
-        if self._groups is not None and loss.relative:  # type: ignore[attr-defined]  # or there were no groups
+        sums: FloatArray = unfixed(self.summed(line_sums, self.line, self.in_bag, factor), top, bits)
+        if self._groups is not None and loss.relative:
             sums[0] += self._base
         return sums
 
@@ -540,15 +513,12 @@ class ChainRows(DirectedRows):
     # -- sums ----------------------------------------------------------------------------------------------------
     def gradients(self, loss: Any, log_scale: float) -> Totals:
         """Fill the signed weights, each chain's times e^-shift such that the largest is near the row's weight."""
-        chains: ChainRowLoss = self.for_costs(loss)  # as these rows ask for
+        chains = self.for_costs(loss)
         if len(self.gradient) < self.n_samples:  # after a rest
             self.gradient = empty(self.scores.shape, SCORE)
-        shift = self.largest(self.over_blocks(lambda a, b: chains.exponents(self.costs, self.scores, a, b)))
+        shift = self.topped(chains.exponents, self.loss_columns)
         self._shift = np.where(np.isfinite(shift), shift, 0.0)
-        tops = self.over_blocks(
-            lambda a, b: chains.row_weights(self.costs, self.scores, self._shift, a, b, self.gradient)
-        )
-        self.top_gradient = self.top_hessian = self.largest(tops)
+        self.top_gradient = self.top_hessian = self.topped(chains.row_weights, self.loss_columns, self._shift)
         self._restrict(None)
         self._whole_hessian = None
         highest = float(self._shift.max())
@@ -561,9 +531,14 @@ class ChainRows(DirectedRows):
         return np.asarray(own * np.exp(self._shift - self._shift.max()))
 
     def _hessian_sums(self) -> FloatArray:
-        factor = fixed_factor(self.top_hessian, self.sum_bits)
-        parts = self.over_blocks(lambda a, b: kernels.size_sums(self.gradient, self.in_bag, factor, a, b))
-        return np.asarray(unfixed(self.added(parts), self.top_hessian, self.sum_bits))
+        """Return sums of the sizes of the weights."""
+
+        def sums(a: int, b: int) -> IntArray:
+            sizes, bag = np.abs(self.gradient[a:b]), self.in_bag[a:b]
+            of_block: IntArray = column_sums(sizes, bag, self.top_hessian, self.sum_bits, 0, b - a)
+            return of_block
+
+        return np.asarray(unfixed(self.summed(sums), self.top_hessian, self.sum_bits))
 
     def side_errors(self, chain: int) -> FloatArray:
         """Return a chain's weights of the rows in its set and of the others, and of those answered wrongly.
@@ -571,11 +546,7 @@ class ChainRows(DirectedRows):
         (2, 2): (A_1, eps_1) and (A_2, eps_2).
         """
         factor = float(fixed_factor(self.top_gradient[chain : chain + 1], self.sum_bits)[0])
-        sums = self.added(
-            self.over_blocks(
-                lambda a, b: kernels.side_errors(self.gradient, chain, self.response, self.in_bag, factor, a, b)
-            )
-        )
+        sums = self.summed(kernels.side_errors, self.gradient, chain, self.response, self.in_bag, factor)
         return divide(sums, np.array([factor]))
 
     # -- learners ------------------------------------------------------------------------------------------------
@@ -596,7 +567,7 @@ class ChainRows(DirectedRows):
 
     def aim_at(self, chain: int) -> None:
         """Make the target of a regression the right side of a chain, -1 or +1, its weight the row's in the chain."""
-        self.over_blocks(lambda a, b: kernels.take_chain(self.gradient, chain, self.in_bag, a, b, self.push, self.pull))
+        self.over_blocks(kernels.take_chain, self.gradient, chain, self.in_bag, self.push, self.pull)
         self.top_push = self.top_pull = self.top_gradient[chain : chain + 1]
         self._drawn = None
 
@@ -636,6 +607,6 @@ class ChainRows(DirectedRows):
         """Add response * vectors[0], few of whose entries are not 0, to the scores, and to the decisions its part."""
         for chain in np.flatnonzero(vectors[0]).tolist():
             step = float(vectors[0, chain])
-            self.over_blocks(partial(kernels.add_to_chain, self.scores, chain, self.response, step))
+            self.over_blocks(kernels.add_to_chain, self.scores, chain, self.response, step)
         decided = self.codebook.decoded(vectors)[0]
-        self.over_blocks(lambda a, b: add_response(self._decided, self.response, decided, a, b))
+        self.over_blocks(add_response, self._decided, self.response, decided)

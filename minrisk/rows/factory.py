@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from minrisk._typing import IntArray
 from minrisk._workers import Workers
 from minrisk.data.binning import Binner
 from minrisk.data.row_blocks import RowBlocks
-from minrisk.rows.columns import Columns, SparseIndex
+from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
 from minrisk.rows.folded import FoldedRows
@@ -31,14 +30,13 @@ def binned_rows(
 
     Nothing is learnt from rows start..stop that are left out: their weights in `costs` must be 0.
     """
-    build = partial(SparseIndex.build, workers=Workers())
     return Rows(
         X_binned=columns.binned,
         n_bins=columns.n_bins,
         costs=costs,
         workers=workers,
         left_out=left_out,
-        index=lambda: columns.index(build),
+        index=columns.index,
         place=place,
     )
 

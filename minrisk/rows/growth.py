@@ -20,7 +20,7 @@ from weakref import ref
 import numpy as np
 
 from minrisk._kernels._dtypes import BIN, COUNT_BITS, FIXED, FLOAT_BITS, LEAF, MAX_BINS, SUM_BITS, TIE
-from minrisk._kernels.fixed import fix_columns, fix_counted, fix_sketch, leaf_column_sums, project
+from minrisk._kernels.fixed import fix_columns, fix_sketch, leaf_column_sums, project
 from minrisk._kernels.grow import (
     CLOSED,
     COUNT_APART,
@@ -188,16 +188,14 @@ class Growth:
             sketch[:n] = sketch[in_bag]
             return self._fix_sketch(sketch, top, 0, n), self._pack(features, in_bag)
         sums = 2.0 * n_sketch / D
-        units: list[FloatArray] = rows.over_blocks(lambda a, b: self._fix_sketch(sketch, top, a, b), sums)
+        units: list[FloatArray] = rows.over_blocks(self._fix_sketch, sketch, top, sums=sums)
         return units[0], n
 
     def _project(self, target: Target, sketch: FloatArray) -> FloatArray:
         """Fill the sketch of all rows; returns its column maxima in all pieces."""
         rows, directions, weight = self.rows, target.directions, target.weight
         sums = 2.0 * sketch.shape[1] / rows.n_outputs
-        return rows.largest(
-            rows.over_blocks(lambda a, b: project(rows.gradient, rows.hessian, directions, weight, a, b, sketch), sums)
-        )
+        return rows.topped(project, rows.gradient, rows.hessian, directions, weight, sketch, sums=sums)
 
     def _make_room(self, n: int, n_columns: int) -> None:
         """Make columns and order for n rows at least."""
@@ -208,12 +206,8 @@ class Growth:
 
     def _fix_sketch(self, sketch: FloatArray, top: FloatArray, start: int, stop: int) -> FloatArray:
         """Bring rows start..stop of a sketch to fixed point; return what a unit of each column is worth."""
-        bits = self.rows.sum_bits
-        unit: FloatArray
-        if self._counts:
-            unit = fix_counted(sketch, top, bits, start, stop, self._columns)
-        else:
-            unit = fix_sketch(sketch, top, bits, COUNT_BITS, start, stop, self._columns)
+        count_bits = 0 if self._counts else COUNT_BITS
+        unit: FloatArray = fix_sketch(sketch, top, self.rows.sum_bits, count_bits, self._columns, start, stop)
         return unit
 
     def _pack(self, features: IntArray, drawn: Int32Array) -> int:
@@ -247,7 +241,7 @@ class Growth:
     def _fix(self, values: FloatArray, top: FloatArray, first: int) -> FloatArray:
         """Write values of the bag in fixed point into the columns from `first` on; returns their factors."""
         rows, factor = self.rows, self.rows.fixed_factor(top)
-        rows.over_blocks(lambda a, b: fix_columns(values, rows.in_bag, factor, a, b, self._columns, first))
+        rows.over_blocks(fix_columns, values, rows.in_bag, factor, self._columns, first)
         return factor
 
     # -- growing ---------------------------------------------------------------------------------------------------
@@ -611,12 +605,8 @@ class Growth:
         number, one = np.zeros(len(tree.feature), dtype=np.int32), np.ones(len(tree.feature))
         number[tree.leaf_node] = np.arange(len(tree.leaf_node))
         X_binned, feature = rows.split_bins(tree.feature)
-        rows.over_blocks(
-            lambda a, b: tree_response(
-                X_binned, feature, tree.bin, tree.left, one, number, a, b, rows.response, rows.leaf
-            ),
-            WALK_SUMS / rows.n_outputs,
-        )
+        nodes = feature, tree.bin, tree.left, one, number
+        rows.over_blocks(tree_response, X_binned, *nodes, rows.response, rows.leaf, sums=WALK_SUMS / rows.n_outputs)
 
     def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
         """Return gradient and Hessian summed over the rows of each leaf, (L, D) each."""
@@ -774,10 +764,8 @@ def draw(
     top = np.sqrt((tops**2).sum())  # no size is above it but by rounding, and all pieces know it
     lowest = int(np.float64(top).view(np.int64) >> SIZE_SHIFT) - (SIZE_BINS - 1)
     factor = float(fixed_factor(np.array(top), rows.sum_bits))
-    found = rows.over_blocks(
-        lambda a, b: count_sizes(rows.gradient, directions, in_bag, lowest, factor, a, b, size), 2.0 * len(directions)
-    )
-    floor, level = size_level(rows.added(found), factor, least, most)
+    given, sums = (rows.gradient, directions, in_bag, lowest, factor, size), 2.0 * len(directions)
+    floor, level = size_level(rows.summed(count_sizes, *given, sums=sums), factor, least, most)
     begins, number = rows.place.numbered
     drawn = empty((rows.n_samples,), np.int32)  # of which few are touched
 
@@ -785,7 +773,7 @@ def draw(
         m = draw_rows(size, in_bag, floor, level, seed, begins, number, start, stop, drawn)
         return drawn[start : start + m]
 
-    chosen = np.concatenate(rows.over_blocks(draw_block, HASH_SUMS / n_outputs))
+    chosen = np.concatenate(rows.over_blocks(draw_block, sums=HASH_SUMS / n_outputs))
     m, sketch = len(chosen), np.empty((len(chosen), len(directions) + 1))
 
     def project(block: tuple[int, int]) -> None:

@@ -17,30 +17,29 @@ from typing import Any
 import numpy as np
 
 from minrisk._kernels._dtypes import CHOICE, FLOAT_BITS, MAX_BINS, SCORE
-from minrisk._kernels.fixed import response_sums, unfixed
+from minrisk._kernels.fixed import class_sums, response_sums, unfixed
+from minrisk._kernels.guess_averse import fill_odds, gradient_along, pair_slopes, pair_sums
 from minrisk._kernels.losses import read_choices, sum_choices, weigh_choices
-from minrisk._kernels.pairwise import class_sums, fill_odds, gradient_along, pair_slopes, pair_sums
 from minrisk._kernels.scores import add_joint, add_response, joint_counts, sum_joint
 from minrisk._kernels.split import bar_between, side_bounds, stored_side_bounds
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk.rows.base import TreeLike
+from minrisk.model.trees import Tree
 from minrisk.rows.exchange import added, divide, fixed_factor
-from minrisk.rows.row_losses import PairRowLoss
 from minrisk.rows.rows import Rows
 
 
 class PairRows(Rows):
     """`Rows` that know a loss of pairwise margins along a response: as sums over pairs, or row by row."""
 
-    _own: tuple[PairRowLoss, FloatArray, FloatArray] | None = None  # of a loss the rows' terms (n, 1), and their sum
+    _own: tuple[Any, FloatArray, FloatArray] | None = None  # of a loss the rows' terms (n, 1), and their sum
     _odds: FloatArray | None = None
 
     def contrast_along(self, vector: FloatArray) -> None:
         """Fill the contrast with the gradient along a vector (D,)."""
-        tops = self.over_blocks(lambda a, b: gradient_along(self.gradient, vector, a, b, self._contrast))
+        tops = self.over_blocks(gradient_along, self.gradient, vector, self._contrast)
         self._fix_contrast(float(self.exchange.largest(np.array([max(tops)]))[0]))
 
-    def own_total(self, loss: PairRowLoss) -> float:
+    def own_total(self, loss: Any) -> float:
         """Return the sum over the bag of the loss's terms r = y."""
         if self._own is None or self._own[0] is not loss:
             terms = loss.own_terms(self.costs)[:, None]
@@ -54,10 +53,7 @@ class PairRows(Rows):
         Times e^-log_scale of the last `gradients`, which were GEL's; the terms r = y are left out.
         """
         factor = fixed_factor(np.array([self.top_hessian.max()]), self.sum_bits - 1)  # a bit for the sum of two sums
-        parts = self.over_blocks(
-            lambda a, b: pair_sums(self.hessian, self.costs.label, self.response, self.in_bag, factor[0], a, b)
-        )
-        less, more = self.added(parts)
+        less, more = self.summed(pair_sums, self.hessian, self.costs.label, self.response, self.in_bag, factor[0])
         # A response of -1 turns the difference of two scores round, so that a pair is the opposite one.
         return divide(more + less.T, factor)
 
@@ -66,7 +62,7 @@ class PairRows(Rows):
         if self._odds is None:
             self._odds = np.empty((self.n_samples, self.n_outputs), dtype=SCORE)
         odds = self._odds
-        self.over_blocks(lambda a, b: fill_odds(self.scores, self.costs.label, a, b, odds))
+        self.over_blocks(fill_odds, self.scores, self.costs.label, odds)
 
     def pair_slopes(self, vector: FloatArray) -> tuple[float, FloatArray]:
         """Return value and slope (D,) of the bag's logistic loss at scores + response * vector, times e^-log_scale."""
@@ -79,35 +75,17 @@ class PairRows(Rows):
         top_value = float(self.top_value.max())
         top_value = min(top_value * growth, top_value + weighed * self.n_outputs * np.log(growth))
         factors = fixed_factor(np.array([top_value, top_gradient]), self.sum_bits - self.n_outputs.bit_length())
-        parts = self.over_blocks(
-            lambda a, b: pair_slopes(
-                costs.table,
-                costs.row,
-                costs.label,
-                costs.weight,
-                odds,
-                self.response,
-                self.in_bag,
-                grown,
-                self._log_scale,
-                factors[0],
-                factors[1],
-                a,
-                b,
-            )
-        )
-        sums: IntArray = self.added(parts)
+        given = costs.table, costs.row, costs.label, costs.weight, odds, self.response, self.in_bag, grown
+        sums = self.summed(pair_slopes, *given, self._log_scale, *factors)
         return float(divide(sums[:1], factors[:1])[0]), divide(sums[1:], factors[1:])
 
-    def learner_edges(self, trees: Sequence[TreeLike]) -> FloatArray:
+    def learner_edges(self, trees: Sequence[Tree]) -> FloatArray:
         """Return `edges` of each of these learners (T, D); the response is then that of the last one."""
         factor = self.fixed_factor(self.top_gradient)
         sums = np.zeros((len(trees), self.n_outputs), dtype=np.int64)
         for own, tree in zip(sums, trees, strict=True):
             self.respond(tree)
-            parts = self.over_blocks(
-                lambda a, b: response_sums(self.gradient, self.response, self.in_bag, factor, a, b)
-            )
+            parts = self.over_blocks(response_sums, self.gradient, self.response, self.in_bag, factor)
             own += np.sum(parts, axis=0)
         return divide(self.exchange.added(sums), np.broadcast_to(factor, sums.shape))
 
@@ -178,7 +156,7 @@ class CorrectiveRows(PairRows):
         """Add (T, D) changes to the vectors of all learners so far."""
         self.kept_vectors[:] += changes
         tables = self._kept.tables(changes)
-        self.over_blocks(lambda a, b: self._kept.add(tables, a, b, self.scores))
+        self.over_blocks(self._kept.add, tables, self.scores)
 
     def start_vectors(self) -> FloatArray:
         """Return the vectors so far and one of 0 for the present response, (T + 1, D)."""
@@ -186,17 +164,19 @@ class CorrectiveRows(PairRows):
             self._tried = np.empty((2, self.n_samples, self.n_outputs))
         return np.concatenate([self.kept_vectors, np.zeros((1, self.n_outputs))])
 
-    def total_slopes(self, loss: PairRowLoss, vectors: FloatArray) -> tuple[float, FloatArray]:
+    def total_slopes(self, loss: Any, vectors: FloatArray) -> tuple[float, FloatArray]:
         """Return value and slope (T + 1, D) of the loss over the bag with these vectors, times e^-log_scale."""
         (scores, gradient), tables = self._tried, self._kept.tables(vectors[:-1])
+        at = self.loss_columns._replace(scores=scores, gradient=gradient, hessian=gradient[:0], value=self._value)
 
         def fill(a: int, b: int) -> FloatArray:
             scores[a:b] = self._origin
             add_response(scores, self.response, vectors[-1], a, b)
-            self._kept.add(tables, a, b, scores)
-            return loss.value_and_gradient(self.costs, scores, self._log_scale, a, b, gradient, self._value)
+            self._kept.add(tables, scores, a, b)
+            tops: FloatArray = loss.gradients(at, a, b)
+            return tops
 
-        top_gradient, top_value = self.largest(self.over_blocks(fill))
+        top_gradient, _, top_value = self.topped(fill)
         factor = self.fixed_factor(top_value)
         # Whole numbers whose sums float64 holds: a product of matrices, in any order, is then exact.
         whole = fixed_factor(top_gradient, FLOAT_BITS - self.place.n_rows.bit_length())
@@ -234,30 +214,23 @@ class PlaneRows(CorrectiveRows):
             more = np.empty((max(8, len(self._choices)), self.n_samples), dtype=CHOICE)
             self._choices = np.concatenate([self._choices, more])
         kept, gradient = self._choices[self._n_planes], self._tried[1]
-        self.over_blocks(lambda a, b: read_choices(gradient, self.costs.label, a, b, kept))
+        self.over_blocks(read_choices, gradient, self.costs.label, kept)
         self._n_planes += 1
 
     def weigh_planes(self, shares: FloatArray) -> None:
         """Make the gradient the sum of those of the planes times their shares (P,), from now on."""
         kept, counted = self._choices[: self._n_planes], np.flatnonzero(shares)
         kept, shares = np.ascontiguousarray(kept[counted]), np.ascontiguousarray(shares[counted])
-        tops = self.over_blocks(
-            lambda a, b: weigh_choices(kept, shares, self.costs.label, self.costs.weight, a, b, self.gradient)
-        )
-        self.top_gradient = self.largest(tops)
+        given = kept, shares, self.costs.label, self.costs.weight
+        self.top_gradient = self.topped(weigh_choices, *given, self.gradient)
         self._fix_columns(1)
 
     def plane_edges(self) -> FloatArray:
         """Return `edges` by the gradient of each plane, (P, D)."""
         kept, D = self._choices[: self._n_planes], self.n_outputs
         factor = fixed_factor(np.array([self.top_weight]), self.sum_bits - 1)  # a bit for a row that counts twice
-        sums: IntArray = self.added(
-            self.over_blocks(
-                lambda a, b: sum_choices(
-                    kept, self.costs.label, self.costs.weight, self.response, self.in_bag, factor[0], D, a, b
-                )
-            )
-        )
+        given = kept, self.costs.label, self.costs.weight, self.response, self.in_bag
+        sums = self.summed(sum_choices, *given, factor[0], D)
         return divide(sums, np.broadcast_to(factor, sums.shape))
 
 
@@ -322,14 +295,14 @@ class JointResponses:
         members[self._group, self._member] = vectors
         return np.asarray(self._signs @ members)
 
-    def add(self, tables: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
+    def add(self, tables: FloatArray, scores: FloatArray, start: int, stop: int) -> None:
         """Compute scores += sum over learners of response * vector, rows start..stop."""
-        add_joint(self._codes, tables, start, stop, scores)
+        add_joint(self._codes, tables, scores, start, stop)
 
     def sums(self, values: FloatArray, in_bag: Bag, factor: FloatArray, start: int, stop: int) -> FloatArray:
         """Return sums of rint(values * factor) by joint response over the bag's rows of start..stop, for `products`."""
         sums = np.zeros((*self._signs.shape[:2], values.shape[1]))
-        sum_joint(self._codes, values, in_bag, factor, start, stop, sums)
+        sum_joint(self._codes, values, in_bag, factor, sums, start, stop)
         return sums
 
     def products(self, sums: FloatArray) -> FloatArray:

@@ -285,27 +285,11 @@ def combined(found: Sequence[Contribution | Behind]) -> Contribution | Behind:
     return Contribution(kind, own[0] if len(own) == 1 else _REDUCTIONS[kind](own))
 
 
-def _largest(own: Sequence[np.ndarray]) -> np.ndarray:
-    return np.asarray(np.max(np.array(own), axis=0))
-
-
-def _added(own: Sequence[np.ndarray]) -> np.ndarray:
-    return np.asarray(np.sum(np.array(own), axis=0))
-
-
-def _joined(own: Sequence[np.ndarray]) -> np.ndarray:
-    return np.concatenate(own)
-
-
-def _listed(own: Sequence[list[Any]]) -> list[Any]:
-    return list(itertools.chain.from_iterable(own))
-
-
 _REDUCTIONS: dict[str, Callable[[Sequence[Any]], Any]] = {
-    "largest": _largest,
-    "added": _added,
-    "gathered": _joined,
-    "collected": _listed,
+    "largest": lambda own: np.max(np.array(own), axis=0),
+    "added": lambda own: np.sum(np.array(own), axis=0),
+    "gathered": np.concatenate,
+    "collected": lambda own: list(itertools.chain.from_iterable(own)),
 }
 
 

@@ -1,11 +1,16 @@
-"""What rows ask of losses."""
+"""Losses as rows see them: the columns that they read and fill, and what they may be asked."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol, Self, TypeGuard
+from abc import ABC, abstractmethod
+from typing import NamedTuple, Self
 
-from minrisk._typing import FloatArray, IntArray
-from minrisk.rows.costs import RowCosts
+import numpy as np
+
+from minrisk._kernels.split import QUADRATIC_GAIN
+from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk.model.links import Link
+from minrisk.rows.costs import CostFacts, RowCosts
 
 EXPONENTIAL = "exponential"  # the trait of a loss c+ e^h + c- e^-h per entry: its Hessian is its value
 SEPARABLE = "separable"  # a sum over outputs of convex functions of one score each
@@ -15,31 +20,34 @@ JOINT = "joint"  # a loss of all scores of a row together: its value belongs to 
 SOFTMAX_GRADIENT = "softmax gradient"  # a joint loss whose `gradient` is 1 at the true class less probabilities
 
 
-class Gradients(Protocol):
-    """What rows ask of any loss.
+class LossColumns(NamedTuple):
+    """The columns of rows that losses read and fill, in the order in which kernels take them."""
 
-    Arguments of the methods are those of `minrisk.losses`: mostly the rows' costs and scores, the columns that a
-    method reads or fills, and the rows start..stop.
-    """
-
-    @property
-    def traits(self) -> frozenset[str]: ...
-
-    def for_costs(self, costs: RowCosts) -> Self:
-        """Return the same loss with what it keeps of each line of these rows' cost table."""
-
-    def gradients(self, *arguments: Any, **options: Any) -> FloatArray: ...
+    costs: RowCosts
+    scores: FloatArray  # (n, D)
+    log_scale: float  # what is filled is times e^-log_scale
+    gradient: FloatArray  # (n, D): minus the loss's, so it points where scores should move
+    hessian: FloatArray  # (n, D): its diagonal; without rows where nobody asks for it
+    value: FloatArray  # (n,), of `JOINT` losses: of each row
+    in_bag: Bag  # (n,)
 
 
-class LossBeforeRounds(Protocol):
-    """What a loss says of rows before any round; see `minrisk.losses.base`."""
+class Groups(NamedTuple):
+    """A direction by its different values, and the sums of each row's terms by them."""
 
-    def for_costs(self, costs: RowCosts) -> Self: ...
+    number: IntArray  # (D,): which value a decision has
+    values: FloatArray  # (G,)
+    terms: FloatArray  # (P, n), P as the loss likes
 
-    def constant(self, costs: RowCosts) -> float: ...
-    def unit(self, costs: RowCosts) -> float: ...
-    def floors(self, costs: RowCosts) -> FloatArray: ...
-    def start_log_scale(self, costs: RowCosts, top_weight: float) -> float: ...
+
+class Course(NamedTuple):
+    """A line through the scores: row i is looked at at scores + step * factor[i] * move[i], or move[0]."""
+
+    factor: FloatArray  # (n,)
+    move: FloatArray  # (n, D), or (1, D) for all rows alike
+    step: float
+    line: FloatArray  # (3, n), is filled with value, slope and curvature of each row
+    groups: Groups | None = None  # the move by its values, where the loss can do with these
 
 
 class LossFacts(NamedTuple):
@@ -52,94 +60,93 @@ class LossFacts(NamedTuple):
     weight: float  # of all rows
 
 
-class ZeroRiskLoss(LossBeforeRounds, Protocol):
-    """A loss of which it is known where every row has its cheapest decision."""
+class Loss(ABC):
+    """A cost-sensitive surrogate.
 
-    def zero_risk(self, costs: RowCosts) -> float: ...
-
-
-class SeparableRowLoss(Gradients, Protocol):
-    """What rows ask of a `SEPARABLE` loss."""
-
-    def contrast(self, *arguments: Any, **options: Any) -> float: ...
-    def slopes(self, *arguments: Any, **options: Any) -> IntArray: ...
-    def entry_bounds(self, top_value: FloatArray, vector: FloatArray, top_cost: float) -> FloatArray: ...
-    def phantom(self, a: FloatArray) -> tuple[FloatArray, FloatArray]: ...
-
-
-class SeriesRowLoss(SeparableRowLoss, Protocol):
-    """What rows ask of a loss with the trait `SERIES`; see `minrisk._kernels.split`."""
-
-    def series_columns(self, *arguments: Any, **options: Any) -> IntArray: ...
-    def stump_sums(self, *arguments: Any, **options: Any) -> IntArray: ...
-
-
-class JointRowLoss(Gradients, Protocol):
-    """What rows ask of a `JOINT` loss."""
-
-    def value_sums(self, *arguments: Any, **options: Any) -> IntArray: ...
-
-
-class DirectedRowLoss(JointRowLoss, Protocol):
-    """What `DirectedRows` ask of a loss."""
-
-    def along(self, *arguments: Any, **options: Any) -> FloatArray: ...
-
-
-class PairRowLoss(JointRowLoss, Protocol):
-    """What `PairRows` ask of a loss."""
-
-    def own_terms(self, costs: RowCosts) -> FloatArray: ...
-    def value_and_gradient(self, *arguments: Any, **options: Any) -> FloatArray: ...
-
-
-class Groups(NamedTuple):
-    """A direction by its different values, and the sums of each row's terms by them."""
-
-    number: IntArray  # (D,): which value a decision has
-    values: FloatArray  # (G,)
-    terms: FloatArray  # (P, n), P as the loss likes
-
-
-class GroupedRowLoss(DirectedRowLoss, Protocol):
-    """A loss whose decisions of equal value in a direction can be summed up front.
-
-    `gather` fills the terms of `Groups` at the scores of the last `gradients`; `along_groups` is `along` by them, of
-    values less that at step 0 where the loss is `relative`. The terms have `n_terms` rows for so many values.
+    Methods that take `LossColumns` pass over rows start..stop. All they fill is without the factor 1/(2 W) of the mean.
+    A loss may be asked for the rest before it knows any costs; what it keeps of each line of a cost table, rows have it
+    find where their costs are (`for_costs`), and methods that take `RowCosts` are those of what that returns.
     """
 
     @property
-    def relative(self) -> bool: ...
+    @abstractmethod
+    def traits(self) -> frozenset[str]:
+        """Facts that others may rely on.
 
-    def n_terms(self, n_values: int) -> int: ...
-    def gather(self, *arguments: Any, **options: Any) -> None: ...
-    def along_groups(self, *arguments: Any, **options: Any) -> FloatArray: ...
-
-
-class ChainRowLoss(Protocol):
-    """What `ChainRows` ask of a loss."""
+        `SEPARABLE` (steps and signs of one output do not change another's loss) or `JOINT`, and `EXPONENTIAL`
+        (gradients and Hessians say all of it).
+        """
 
     @property
-    def traits(self) -> frozenset[str]: ...
-    def for_costs(self, costs: RowCosts) -> Self: ...
+    @abstractmethod
+    def base(self) -> str:
+        """Return its name."""
 
-    def exponents(self, *arguments: Any, **options: Any) -> FloatArray: ...
-    def row_weights(self, *arguments: Any, **options: Any) -> FloatArray: ...
+    @property
+    def gain(self) -> int:
+        """Return which drop a stump search maximises (`minrisk._kernels.split`); E^2 / (2 M) is one Newton step."""
+        return QUADRATIC_GAIN
+
+    # -- of all rows -----------------------------------------------------------------------------------------------
+    def for_costs(self, costs: RowCosts) -> Self:
+        """Return the same loss with what it keeps of each line of these rows' cost table."""
+        return self
+
+    def constant(self, costs: RowCosts) -> float:
+        """Return the mean over rows of the part of the loss that scores cannot change, in stated costs."""
+        return 0.0
+
+    def unit(self, costs: RowCosts) -> float:
+        """Return what a loss of 1 is in stated costs; 1 where the loss is no multiple of the costs."""
+        return costs.unit
+
+    def floors(self, costs: RowCosts) -> FloatArray:
+        """Return the sum over rows of the least value of each output's loss, (D,), in the units of `Totals.value`."""
+        return np.zeros(costs.n_decisions)
+
+    def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
+        """Return a common factor e^-s that brings the first weights near 1; 0 where weights cannot overflow.
+
+        `top_weight` is the largest weight of a row.
+        """
+        return 0.0
+
+    def link(self, costs: CostFacts) -> Link | None:
+        """Return the link from scores to probabilities, where the minimiser of the expected loss determines them."""
+        return None
 
 
-RowLoss = SeparableRowLoss | JointRowLoss | ChainRowLoss | Gradients
+class RowLoss(Loss):
+    """A loss whose gradients and Hessians rows ask for, at all scores of a row."""
+
+    @abstractmethod
+    def gradients(self, at: LossColumns, start: int, stop: int) -> FloatArray:
+        """Fill gradient, Hessian and, of a `JOINT` loss, value.
+
+        Returns
+        -------
+        ndarray of shape (3, D)
+            Column maxima of |gradient|, Hessian and value; a row's value counts in the column of its true class.
+        """
 
 
-def is_separable(loss: RowLoss) -> TypeGuard[SeparableRowLoss]:
-    """Return whether outputs can be solved for one by one."""
-    return SEPARABLE in loss.traits
+class SeparableLoss(RowLoss):
+    """A loss with the trait `SEPARABLE`."""
 
+    @abstractmethod
+    def contrast(self, at: LossColumns, vector: FloatArray, out: FloatArray, start: int, stop: int) -> float:
+        """Fill out with half the loss at scores - vector less half of it at scores + vector; return the largest."""
 
-def has_series(loss: RowLoss) -> TypeGuard[SeriesRowLoss]:
-    """Return whether bounds of its fall are known from few derivatives."""
-    return SERIES in loss.traits
+    @abstractmethod
+    def slopes(
+        self, at: LossColumns, response: np.ndarray, vector: FloatArray, factors: FloatArray, start: int, stop: int
+    ) -> IntArray:
+        """Return value, slope and curvature of the bag along the response, in fixed point (3, D)."""
 
+    @abstractmethod
+    def entry_bounds(self, top_value: FloatArray, vector: FloatArray, top_cost: float) -> FloatArray:
+        """Bound value, slope and curvature of any entry after a step (3, D), from the largest value before it."""
 
-def is_joint(loss: RowLoss) -> TypeGuard[JointRowLoss]:
-    """Return whether the value belongs to rows."""
-    return JOINT in loss.traits
+    @abstractmethod
+    def phantom(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the first and second derivative of F(a) + F(-a)."""

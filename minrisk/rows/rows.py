@@ -24,7 +24,7 @@ import numpy as np
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels._dtypes import FIXED
 from minrisk._kernels._jit import is_compiled
-from minrisk._kernels.fixed import column_sums, fix_columns, fix_vector, response_sums, unfixed
+from minrisk._kernels.fixed import class_sums, column_sums, fix_columns, fix_vector, response_sums, unfixed
 from minrisk._kernels.grow import GrowthState
 from minrisk._kernels.scores import (
     add_binned_trees,
@@ -47,7 +47,6 @@ from minrisk.rows.base import (
     RoundRule,
     Target,
     Totals,
-    TreeLike,
     WholeRound,
     WholeRounds,
 )
@@ -55,17 +54,7 @@ from minrisk.rows.columns import ADDED_SUMS, LOSS_SUMS, WALK_SUMS, RowColumns
 from minrisk.rows.costs import CostFacts, RowCosts
 from minrisk.rows.exchange import divide, exact_sum, fixed_factor
 from minrisk.rows.growth import Growth, PairGrowth
-from minrisk.rows.row_losses import (
-    EXPONENTIAL,
-    JOINT,
-    LossBeforeRounds,
-    LossFacts,
-    RowLoss,
-    SeparableRowLoss,
-    ZeroRiskLoss,
-    is_joint,
-    is_separable,
-)
+from minrisk.rows.row_losses import EXPONENTIAL, JOINT, SEPARABLE, Loss, LossFacts
 from minrisk.rows.stumps import SearchedColumns
 
 SPARSE_TREES = 32  # of which the bins of split features are made at once: a byte a row for each
@@ -120,15 +109,13 @@ class Rows(SearchedColumns):
             self.response, self.leaf = self.response[:0].copy(), self.leaf[:0].copy()
             give_back()
 
-    def start_at(self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
+    def start_at(self, trees: Sequence[Tree], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
         """Start at the scores that these learners make, bit for bit as when they were found."""
         self.resting = False
         self.scores = self._made_by(trees, vectors, intercept, [*self.blocks, self.left_out])
         self._followed = len(trees)
 
-    def left_out_scores(
-        self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], intercept: FloatArray
-    ) -> LeftOut:
+    def left_out_scores(self, trees: Sequence[Tree], vectors: Sequence[FloatArray], intercept: FloatArray) -> LeftOut:
         """Return scores that these learners make in the rows left out, for `FoldedRows.held_out`.
 
         `trees` may go on from those of the last call or of `start_at`: these are then not asked again.
@@ -146,7 +133,7 @@ class Rows(SearchedColumns):
 
     def _made_by(
         self,
-        trees: Sequence[TreeLike],
+        trees: Sequence[Tree],
         vectors: Sequence[FloatArray],
         intercept: FloatArray,
         blocks: Sequence[tuple[int, int]],
@@ -162,7 +149,7 @@ class Rows(SearchedColumns):
         return scores
 
     def _add(
-        self, trees: Sequence[TreeLike], vectors: Sequence[FloatArray], first: int, last: int, scores: FloatArray
+        self, trees: Sequence[Tree], vectors: Sequence[FloatArray], first: int, last: int, scores: FloatArray
     ) -> None:
         """Compute scores[first:last] += what the trees say times their vectors: the sums and the order of `advance`."""
         if first == last or not trees:
@@ -180,9 +167,9 @@ class Rows(SearchedColumns):
                 np.array([len(tree.feature) for tree in some]),
                 np.concatenate(own),
                 np.array([len(v) for v in own]),
+                scores,
                 first,
                 last,
-                scores,
             )
 
     def _start_one_by_one(self, learners: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
@@ -208,7 +195,7 @@ class Rows(SearchedColumns):
         weight[first:last] = 0.0
         return self.costs._replace(weight=weight)
 
-    def facts(self, loss: LossBeforeRounds) -> LossFacts:
+    def facts(self, loss: Loss) -> LossFacts:
         """Return what the loss says of these rows."""
         own, facts = self.for_costs(loss), self._losses[2]
         if facts is None:
@@ -219,51 +206,43 @@ class Rows(SearchedColumns):
             self._losses = loss, own, facts
         return facts
 
-    def zero_risk_loss(self, loss: ZeroRiskLoss) -> float:
+    def zero_risk_loss(self, loss: Loss) -> float:
         """Return the loss below which every row has its cheapest decision, in stated costs."""
         return float(self.for_costs(loss).zero_risk(self._trained_costs()))
 
-    def gradients(self, loss: RowLoss, log_scale: float) -> Totals:
-        """Fill gradient and hessian, see `minrisk.losses.base.Surrogate`, at the present scores."""
+    def gradients(self, loss: Loss, log_scale: float) -> Totals:
+        """Fill gradient and Hessian, see `LossColumns`, at the present scores."""
         here = self.for_costs(loss)
         if len(self.gradient) < self.n_samples:  # after a rest
             self.gradient, self.hessian = empty((2, *self.scores.shape), dtypes.SCORE)
             if len(self.leaf) < self.n_samples:
                 self._forget_leaves()
-        tops = self.over_blocks(
-            lambda a, b: here.gradients(self.costs, self.scores, log_scale, a, b, self.gradient, self.hessian),
-            LOSS_SUMS,
-        )
-        self.top_gradient, self.top_hessian, self.top_value = self.largest(tops)
-        self._restrict(None)
         self._log_scale = log_scale
+        tops = self.topped(here.gradients, self.loss_columns, sums=LOSS_SUMS)
+        self.top_gradient, self.top_hessian, self.top_value = tops
+        self._restrict(None)
         self._whole_hessian: FloatArray | None = None  # until `values` knows it
         top = max(self.top_hessian.tolist()) if {EXPONENTIAL, JOINT} & loss.traits else 1.0  # weights that may overflow
         return Totals(self.values(loss), log_scale, log_scale + math.log(top) if top > 0 else log_scale)
 
-    def values(self, loss: RowLoss) -> FloatArray:
+    def values(self, loss: Loss) -> FloatArray:
         """Sum the loss over the bag at the present scores (D,), times e^-log_scale of the last `gradients`."""
         if EXPONENTIAL in loss.traits:  # the Hessian is the loss: `weigh` need not sum it again
             self._whole_hessian = self._hessian_sums() if self.whole else None
             return self._hessian_sums() if self._whole_hessian is None else self._whole_hessian
-        if is_separable(loss):
+        if SEPARABLE in loss.traits:
             self.bag_value = np.asarray(self.slopes(loss, np.zeros(self.n_outputs))[0])
             return self.bag_value
-        assert is_joint(loss)
         factor = self.fixed_factor(self.top_value)
-        parts = self.over_blocks(
-            lambda a, b: loss.value_sums(
-                self.costs, self.scores, self._log_scale, self.gradient, self.in_bag, factor, a, b
-            )
-        )
-        return np.asarray(unfixed(self.added(parts), self.top_value, self.sum_bits))
+        sums = self.summed(class_sums, self.value, self.costs.label, self.in_bag, factor, sums=ADDED_SUMS)
+        return np.asarray(unfixed(sums, self.top_value, self.sum_bits))
 
     def _hessian_sums(self) -> FloatArray:
         return np.asarray(unfixed(self._column_sums(self.hessian, self.top_hessian), self.top_hessian, self.sum_bits))
 
     def _column_sums(self, values: FloatArray, top: FloatArray, spare: int = 0) -> IntArray:
         bits = self.sum_bits - spare
-        return self.added(self.over_blocks(lambda a, b: column_sums(values, self.in_bag, top, bits, a, b), ADDED_SUMS))
+        return self.summed(column_sums, values, self.in_bag, top, bits, sums=ADDED_SUMS)
 
     def draw_bag(self, size: int, generator: np.random.Generator) -> Bag:
         """Return a bag of so many of the `n_trained` rows, without replacement, for `weigh`: only rows look into it."""
@@ -303,9 +282,7 @@ class Rows(SearchedColumns):
 
     def _fix(self, values: FloatArray, factor: FloatArray, first: int) -> IntArray:
         """Write values in fixed point into the columns from `first` on; returns the sums of these rows."""
-        parts = self.over_blocks(
-            lambda a, b: fix_columns(values, self.in_bag, factor, a, b, self.fixed, first), 2.0 * ADDED_SUMS
-        )
+        parts = self.over_blocks(fix_columns, values, self.in_bag, factor, self.fixed, first, sums=2.0 * ADDED_SUMS)
         return np.asarray(np.sum(parts, axis=0))
 
     def edges(self) -> FloatArray:
@@ -314,9 +291,7 @@ class Rows(SearchedColumns):
         return divide(self._response_sums(self.gradient, factor), factor)
 
     def _response_sums(self, values: FloatArray, factor: FloatArray) -> IntArray:
-        return self.added(
-            self.over_blocks(lambda a, b: response_sums(values, self.response, self.in_bag, factor, a, b), ADDED_SUMS)
-        )
+        return self.summed(response_sums, values, self.response, self.in_bag, factor, sums=ADDED_SUMS)
 
     def side_sums(self) -> tuple[FloatArray, FloatArray]:
         """Return gradient and Hessian summed over the rows with response -1 and those with +1, (2, D) each."""
@@ -328,56 +303,45 @@ class Rows(SearchedColumns):
             sides.append(divide(np.array([whole - signed, whole + signed]) // 2, factor))
         return sides[0], sides[1]
 
-    def slopes(self, loss: SeparableRowLoss, vector: FloatArray) -> FloatArray:
+    def slopes(self, loss: Loss, vector: FloatArray) -> FloatArray:
         """Return value, slope, curvature (3, D) of the loss at scores + response * vector, as functions of the vector.
 
         A fourth line, if there, is the sum of the absolute values of the slope's terms, which are exponentials.
         """
-        here: SeparableRowLoss = self.for_costs(loss)
+        here = self.for_costs(loss)
         factors = fixed_factor(here.entry_bounds(self.top_value, vector, self.top_cost), self.sum_bits)
-        parts = self.over_blocks(
-            lambda a, b: here.slopes(self.costs, self.scores, self.response, self.in_bag, vector, factors, a, b),
-            LOSS_SUMS,
-        )
-        return divide(self.added(parts), factors)
+        sums = self.summed(here.slopes, self.loss_columns, self.response, vector, factors, sums=LOSS_SUMS)
+        return divide(sums, factors)
 
-    def contrast(self, loss: SeparableRowLoss, vector: FloatArray) -> None:
+    def contrast(self, loss: Loss, vector: FloatArray) -> None:
         """Fill the contrast column: what f = +1 rather than -1 gains per row while the vector is held."""
         here = self.for_costs(loss)
-        tops = self.over_blocks(
-            lambda a, b: here.contrast(self.costs, self.scores, self.gradient, vector, a, b, self._contrast)
-        )
+        tops = self.over_blocks(here.contrast, self.loss_columns, vector, self._contrast)
         self._fix_contrast(float(self.exchange.largest(np.array([max(tops)]))[0]))
 
     def _fix_contrast(self, top: float) -> None:
         """Bring the contrast, of values up to `top`, to fixed point."""
         factor = float(fixed_factor(np.array(top), self.sum_bits))
-        sizes = self.over_blocks(
-            lambda a, b: fix_vector(self._contrast, self.in_bag, factor, a, b, self.fixed_contrast)
-        )
+        sizes = self.over_blocks(fix_vector, self._contrast, self.in_bag, factor, self.fixed_contrast)
         self.margin = int(self.added([np.array([size]) for size in sizes])[0]) >> MARGIN_SHIFT
         self.contrast_factor = factor or 1.0
 
     def advance(self, vectors: FloatArray) -> None:
         """Add (V, D) vectors. One: scores += response * vectors[0]; several: scores += vectors[leaf]."""
         if len(vectors) == 1:
-            self.over_blocks(lambda a, b: add_response(self.scores, self.response, vectors[0], a, b), ADDED_SUMS)
+            self.over_blocks(add_response, self.scores, self.response, vectors[0], sums=ADDED_SUMS)
         else:
-            self.over_blocks(lambda a, b: add_leaf_vectors(self.scores, self.leaf, vectors, a, b), ADDED_SUMS)
+            self.over_blocks(add_leaf_vectors, self.scores, self.leaf, vectors, sums=ADDED_SUMS)
 
     def shift(self, vector: FloatArray) -> None:
         """Compute scores += vector: the constant term."""
         self.scores += vector
 
-    def respond(self, tree: TreeLike) -> None:
+    def respond(self, tree: Tree) -> None:
         """Fill the response column with the value, and the leaf column with the vector, of each row's leaf."""
         X_binned, feature = self.split_bins(tree.feature)
-        self.over_blocks(
-            lambda a, b: tree_response(
-                X_binned, feature, tree.bin, tree.left, tree.value, tree.vector, a, b, self.response, self.leaf
-            ),
-            WALK_SUMS / self.n_outputs,
-        )
+        nodes = feature, tree.bin, tree.left, tree.value, tree.vector
+        self.over_blocks(tree_response, X_binned, *nodes, self.response, self.leaf, sums=WALK_SUMS / self.n_outputs)
 
     @property
     def deciding_scores(self) -> FloatArray:
@@ -392,7 +356,7 @@ class Rows(SearchedColumns):
             return 0.0
         table, row, weight = self.costs[:3]
         scores = self.deciding_scores
-        parts = self.over_blocks(lambda a, b: decision_costs(scores, table, row, weight, factor, a, b))
+        parts = self.over_blocks(decision_costs, scores, table, row, weight, factor)
         return int(self.added([np.array([part]) for part in parts])[0]) / factor / total
 
     def savings(self, constant: int) -> FloatArray:
@@ -450,9 +414,7 @@ class Rows(SearchedColumns):
         if self.sparse is not None:
             X_binned, number = self.split_bins(np.maximum(feature, 0))
             feature = np.where(feature >= 0, number, feature)
-        self.over_blocks(
-            lambda a, b: split_leaves(X_binned, feature, splits.bin, child, splits.sign, a, b, self.leaf, self.response)
-        )
+        self.over_blocks(split_leaves, X_binned, feature, splits.bin, child, splits.sign, self.leaf, self.response)
 
 
 # -- Whole rounds in one call ------------------------------------------------------------------------------------------
@@ -484,7 +446,7 @@ def whole_rounds(rows: RowColumns, rule: RoundRule, hessian: FloatArray, n_round
         everyone,
         rows.sum_bits,
     )
-    state = State(rows.scores, rows.gradient, rows.hessian, rows.leaf, top, value, hessian.copy())
+    state = State(rows.scores, rows.gradient, rows.hessian, rows.value, rows.leaf, top, value, hessian.copy())
     # The kernel is compiled for one type of each field.
     how = rule._replace(features=read_only(rule.features), growth=growth._replace(n_rows=None))
     space = Space(

@@ -24,7 +24,7 @@ from minrisk.data.sparse import SparseRows
 from minrisk.rows.base import Opposite
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import divide, fixed_factor
-from minrisk.rows.row_losses import EXPONENTIAL, SeparableRowLoss
+from minrisk.rows.row_losses import EXPONENTIAL, Loss
 from minrisk.rows.rows import Rows
 
 BATCH_BYTES = 16 << 20  # of distance columns that are computed together
@@ -152,10 +152,10 @@ class SimilarRows(Rows):
         self._hessian, self._gain = hessian, gain
         self._pool = self.exchange.gathered(self.in_bag & (self.costs.weight > 0.0))  # points that may be anchors
         ones = np.ones(self.n_samples)
-        self._total = self._summed(lambda a, b, out: kernels.single_sums(ones, self._whole, a, b, out))
+        self._total = self._summed(lambda a, b, out: kernels.single_sums(ones, self._whole, out, a, b))
 
     def _put_whole(self, values: FloatArray, factor: FloatArray, first: int) -> None:
-        self.over_blocks(lambda a, b: kernels.whole_columns(values, self.in_bag, factor, a, b, self._whole, first))
+        self.over_blocks(kernels.whole_columns, values, self.in_bag, factor, self._whole, first)
 
     def _summed(self, task: Callable[[int, int, IntArray], None]) -> FloatArray:
         """Return what a task adds up over all blocks, (2 D,): whole numbers."""
@@ -165,7 +165,7 @@ class SimilarRows(Rows):
             task(start, stop, out)
             return out
 
-        return self.added(self.over_blocks(sums)).astype(np.float64)
+        return self.summed(sums).astype(np.float64)
 
     def drop(self) -> float:
         """Return by how much the best vector lowers the loss along the present response, Eq. (5)."""
@@ -173,7 +173,7 @@ class SimilarRows(Rows):
 
     def drop_along(self, response: FloatArray) -> float:
         """Return the same along another response."""
-        return self._drop(self._summed(lambda a, b, out: kernels.single_sums(response, self._whole, a, b, out)), True)
+        return self._drop(self._summed(lambda a, b, out: kernels.single_sums(response, self._whole, out, a, b)), True)
 
     def _drop(self, sums: FloatArray, real: bool) -> float:
         edge, hessian = sums.reshape(2, -1) * self._units
@@ -194,17 +194,17 @@ class SimilarRows(Rows):
 
         def sums(start: int, stop: int) -> IntArray:
             out = np.zeros((self.n_outputs, self.n_outputs), dtype=dtypes.FIXED)
-            kernels.moments(self._whole, scale, share, factor, start, stop, out)
+            kernels.moments(self._whole, scale, share, factor, out, start, stop)
             return out
 
-        upper = self.added(self.over_blocks(sums)).astype(np.float64)
+        upper = self.summed(sums).astype(np.float64)
         return np.asarray(upper + np.triu(upper, 1).T)
 
     def binarise(self, vector: FloatArray) -> None:
         """Return binarized classes of all points by an eigenvector (D,) of `moments`: signs of v1 = U' q, Eq. (10)."""
         direction = vector * self._units[0] * self._inverse_root()
         side = np.ones(self.n_samples, dtype=np.int8)
-        self.over_blocks(lambda a, b: kernels.binarise(self._whole, direction, a, b, side))
+        self.over_blocks(kernels.binarise, self._whole, direction, side)
         self._side = self.exchange.gathered(side)
 
     def _inverse_root(self) -> FloatArray:
@@ -216,21 +216,21 @@ class SimilarRows(Rows):
         location, n_locations = self.location
         if n_locations == self.place.n_rows:
             own = np.empty(self.n_samples)
-            self.over_blocks(lambda a, b: self._isolation_drops(self._whole, a, b, own))
+            self.over_blocks(self._isolation_drops, self._whole, own)
             drops = self.exchange.gathered(own)
         else:
             here = np.zeros((2 * self.n_outputs, n_locations))
             kernels.add_groups(self._whole, location[self._here], here)
             summed = self.exchange.added(here)
             per_location = np.empty(n_locations)
-            self._isolation_drops(summed, 0, n_locations, per_location)
+            self._isolation_drops(summed, per_location, 0, n_locations)
             drops = per_location[location]
         drops[~self._pool] = -1.0
         best = np.flatnonzero(drops >= drops.max() * (1.0 - TIE))
         return int(best[np.argmin(self._place[best])])
 
-    def _isolation_drops(self, whole: FloatArray, start: int, stop: int, out: FloatArray) -> None:
-        kernels.isolation_drops(whole, self._total, self._units[0], self._hessian, self._gain, start, stop, out)
+    def _isolation_drops(self, whole: FloatArray, out: FloatArray, start: int, stop: int) -> None:
+        kernels.isolation_drops(whole, self._total, self._units[0], self._hessian, self._gain, out, start, stop)
 
     def nearest_other(self, point: int) -> float:
         """Return smallest squared distance from a point that is not 0; infinite where all points coincide."""
@@ -305,10 +305,10 @@ class SimilarRows(Rows):
         def sums(start: int, stop: int) -> IntArray:
             out = np.zeros((len(fars), 2 * self.n_outputs), dtype=dtypes.FIXED)
             for c, (far, span) in enumerate(zip(fars, spans, strict=True)):
-                kernels.candidate_sums(near, far, span, real, self._whole, start, stop, out[c])
+                kernels.candidate_sums(near, far, span, real, self._whole, out[c], start, stop)
             return out
 
-        return [self._drop(row, real) for row in self.added(self.over_blocks(sums)).astype(np.float64)]
+        return [self._drop(row, real) for row in self.summed(sums).astype(np.float64)]
 
     # -- responses -----------------------------------------------------------------------------------------------------
     def answer(self, points: tuple[int, ...], span: float, real: bool) -> None:
@@ -335,12 +335,12 @@ class SimilarRows(Rows):
             self.response[:] = 1.0
         elif len(columns) == 1:
             near = columns[0]
-            self.over_blocks(lambda a, b: kernels.respond_one(near, span, real, a, b, self.response))
+            self.over_blocks(kernels.respond_one, near, span, real, self.response)
         else:
             near, far = columns
-            self.over_blocks(lambda a, b: kernels.respond_two(near, far, span, real, a, b, self.response))
+            self.over_blocks(kernels.respond_two, near, far, span, real, self.response)
 
-    def slopes(self, loss: SeparableRowLoss, vector: FloatArray) -> FloatArray:
+    def slopes(self, loss: Loss, vector: FloatArray) -> FloatArray:
         """Return value, slope, curvature (3, D) of the loss at scores + response * vector, as functions of the vector.
 
         A fourth line, if there, is the sum of the absolute values of the slope's terms, which are exponentials.
@@ -354,10 +354,10 @@ class SimilarRows(Rows):
 
         def sums(start: int, stop: int) -> IntArray:
             out = np.zeros((4, self.n_outputs), dtype=dtypes.FIXED)
-            kernels.exponential_slopes(self.response, self._whole, vector, self._units, factors, start, stop, out)
+            kernels.exponential_slopes(self.response, self._whole, vector, self._units, factors, out, start, stop)
             return out
 
-        return divide(self.added(self.over_blocks(sums)), factors)
+        return divide(self.summed(sums), factors)
 
 
 COMPONENTS = 50  # MNIST: 79 % of the 31 nearest are found (32: 70 %)

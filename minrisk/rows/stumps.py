@@ -6,6 +6,7 @@ Sums over the rows are made some features at a time, and scanned while they are 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk.rows.base import LeafSplits, Split, StumpBounds
 from minrisk.rows.columns import RowColumns
 from minrisk.rows.exchange import divide, fixed_factor
-from minrisk.rows.row_losses import SeriesRowLoss
+from minrisk.rows.row_losses import Loss
 
 BOUNDS_SLACK = 2.0 * TIE  # what is ahead by a smaller share is not: bounds rule out nothing that may tie
 MANY_FEATURES = 32  # of which more derivatives are summed: to sum up the loss along one stump first takes less time
@@ -92,7 +93,7 @@ class SearchedColumns(RowColumns):
             for start, stop in self.undivided:
                 gradient_histogram(self.X_binned, features, fixed, start, stop, sums)
 
-    def stump_bounds(self, loss: SeriesRowLoss, hessian: FloatArray, features: IntArray) -> StumpBounds | None:
+    def stump_bounds(self, loss: Loss, hessian: FloatArray, features: IntArray) -> StumpBounds | None:
         """Find all stumps over `features` that may lower the loss most, by the sums of few derivatives; None: none.
 
         Edges alone rule out most features, the third and fifth derivatives most bins of the others.
@@ -136,7 +137,7 @@ class SearchedColumns(RowColumns):
         return StumpBounds(left[place], bin_, step, low, high)
 
     def stump_slopes(
-        self, loss: SeriesRowLoss, feature: IntArray, bin_: IntArray, output: IntArray, step: FloatArray
+        self, loss: Loss, feature: IntArray, bin_: IntArray, output: IntArray, step: FloatArray
     ) -> FloatArray:
         """Sum value, slope and curvature, (3, P), of outputs' loss at scores + step * (+1 above the bin, else -1).
 
@@ -144,16 +145,12 @@ class SearchedColumns(RowColumns):
         """
         feature, bin_, output = map(np.ascontiguousarray, (feature, bin_, output))  # of one type to Numba
         X_binned, feature = self.split_bins(feature)
-        loss = self.for_costs(loss)
-        factors = fixed_factor(loss.entry_bounds(self.top_value[output], step, self.top_cost), self.sum_bits)
-        parts = self.over_blocks(
-            lambda a, b: loss.stump_sums(
-                self.costs, self.scores, X_binned, self.in_bag, feature, bin_, output, step, factors, a, b
-            )
-        )
-        return divide(self.added(parts), factors)
+        here = self.for_costs(loss)
+        factors = fixed_factor(here.entry_bounds(self.top_value[output], step, self.top_cost), self.sum_bits)
+        stumps = feature, bin_, output, step
+        return divide(self.summed(here.stump_sums, self.loss_columns, X_binned, stumps, factors), factors)
 
-    def _fall(self, loss: SeriesRowLoss, feature: int, bin_: int) -> float:
+    def _fall(self, loss: Loss, feature: int, bin_: int) -> float:
         """Return what a stump takes away with two Newton steps: near what it does with the best."""
         D = self.n_outputs
         stump, step = (np.full(D, feature), np.full(D, bin_), np.arange(D)), np.zeros(D)
@@ -162,20 +159,17 @@ class SearchedColumns(RowColumns):
             step = step + np.clip(divide(-slope, curvature), -1.0, 1.0)
         return float((self.bag_value - self.stump_slopes(loss, *stump, step)[0]).sum())
 
-    def _series(self, loss: SeriesRowLoss) -> tuple[np.ndarray, IntArray, FloatArray, FloatArray]:
+    def _series(self, loss: Any) -> tuple[np.ndarray, IntArray, FloatArray, FloatArray]:
         """Bring -l', l''' and l^(5) to fixed point (n, 3 D); also their sums, those of l^(4) and l^(6), and factors."""
         D, top = self.n_outputs, self.top_hessian
         fixed = np.empty((self.n_samples, 3 * D), dtype=self.fixed.dtype)
         factor, even = fixed_factor(top, self.fixed_bits), self.fixed_factor(top)
-        parts = self.over_blocks(
-            lambda a, b: loss.series_columns(
-                self.costs, self.scores, self.gradient, self.in_bag, self.fixed_factors, factor, even, a, b, fixed
-            )
-        )
+        factors = self.fixed_factors, factor, even
+        parts = self.over_blocks(loss.series_columns, self.loss_columns, factors, fixed)
         here = np.asarray(np.sum(parts, axis=0))
         sums = self.exchange.added(here[3 * D :])
-        factors = np.concatenate([self.fixed_factors, factor, factor])
-        return fixed, here[: 3 * D], divide(sums, np.tile(even, 2)).reshape(2, D), factors
+        even = divide(sums, np.tile(even, 2)).reshape(2, D)
+        return fixed, here[: 3 * D], even, np.concatenate([self.fixed_factors, factor, factor])
 
     # -- leaves of a growing shared tree ---------------------------------------------------------------------------
     def best_leaf_splits(self, sign: IntArray, features: IntArray) -> LeafSplits:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from minrisk._typing import FloatArray
-from minrisk.losses.base import Loss
 from minrisk.rows.rows import Rows
 
 LARGEST_STEP = 18.0  # |a| beyond this changes a weight by more than float64 resolves
@@ -24,7 +23,7 @@ class StepProblem(NamedTuple):
     """
 
     rows: Rows
-    loss: Loss
+    loss: Any  # a `minrisk.rows.row_losses.Loss`, with what the step asks for
     hessian: FloatArray  # (D,), its sum over the bag
     value: float  # loss over the bag at a = 0
     ridge: FloatArray  # (D,)

@@ -27,7 +27,6 @@ import numpy as np
 from minrisk._kernels.split import SIDES_GAIN
 from minrisk._typing import FloatArray
 from minrisk.losses.base import EXPONENTIAL, SEPARABLE, SIGNS, STUMPS
-from minrisk.rows.row_losses import is_separable
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem, StepSolver, clip_step
 
 UNPROVEN = math.nan  # the edge of a round that proves nothing of the loss
@@ -125,7 +124,6 @@ class NewtonStep(StepSolver):
     def solve(self, problem: StepProblem) -> Step:
         """Minimise along the response, in a few passes over the rows."""
         D, loss = len(problem.hessian), problem.loss
-        assert is_separable(loss)  # as `requires` says
         low, high = np.full(D, -LARGEST_STEP), np.full(D, LARGEST_STEP)
         vector = np.zeros(D)
         value, edge = np.zeros(D), math.nan

@@ -243,7 +243,7 @@ def _cut(problem: StepProblem, vectors: FloatArray) -> Plane:
     all_vectors = rows.start_vectors()
     all_vectors[:] = 0.0
     all_vectors[: len(vectors)] = vectors
-    value, slope = rows.total_slopes(problem.loss, all_vectors)  # type: ignore[arg-type]  # as required
+    value, slope = rows.total_slopes(problem.loss, all_vectors)
     rows.keep_plane()
     edges, point = -slope[: len(vectors)].ravel() / total_weight(problem), vectors.ravel()
     value /= total_weight(problem)

@@ -33,7 +33,6 @@ from minrisk._typing import FloatArray
 from minrisk.losses.base import PAIRS, SIGNS, SOFTMAX_GRADIENT
 from minrisk.model.coded_trees import on_grid
 from minrisk.rows.pairs import CorrectiveRows, PairRows
-from minrisk.rows.row_losses import PairRowLoss
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem, StepSolver
 
 
@@ -139,9 +138,8 @@ class Objective(NamedTuple):
     @classmethod
     def of(cls, problem: StepProblem, nu: float) -> Objective:
         """Return the objective of a step; sums are times e^-log_scale."""
-        loss: PairRowLoss = problem.loss  # type: ignore[assignment]  # as the step requires
         rows = cast(PairRows, problem.rows)
-        own, start = rows.own_total(loss) * math.exp(min(-problem.log_scale, 600.0)), problem.value
+        own, start = rows.own_total(problem.loss) * math.exp(min(-problem.log_scale, 600.0)), problem.value
         if problem.loss.base != "exponential":
             return cls(start, 0.0, nu * own / math.log(2.0) / start)  # own is of phi(0) = log 2
         share = start / (own + start)
@@ -267,11 +265,10 @@ class CorrectiveStep(StepSolver):
     def solve(self, problem: StepProblem) -> Step:
         """Minimise over the vectors of all learners; the present response is that of the last one."""
         rows, objective = cast(CorrectiveRows, problem.rows), Objective.of(problem, self.nu)  # as required
-        loss: PairRowLoss = problem.loss  # type: ignore[assignment]  # as `requires` says
         start, l2 = rows.start_vectors(), self.penalty == "l2"
 
         def function(flat: FloatArray) -> tuple[float, FloatArray]:
-            value, slope = rows.total_slopes(loss, on_grid(flat.reshape(start.shape)))
+            value, slope = rows.total_slopes(problem.loss, on_grid(flat.reshape(start.shape)))
             return objective.at(value, slope.ravel(), _norm(flat, l2) - before, flat if l2 else 1.0)
 
         before = _norm(start.ravel(), l2)
@@ -370,11 +367,10 @@ class ConstrainedStep(StepSolver):
     def solve(self, problem: StepProblem) -> Step:
         """Minimise over the vectors of all learners; the present response is that of the last one."""
         rows, objective = cast(CorrectiveRows, problem.rows), Objective.of(problem, 0.0)  # as required
-        loss: PairRowLoss = problem.loss  # type: ignore[assignment]  # as `requires` says
         start = rows.start_vectors()
 
         def function(flat: FloatArray) -> tuple[float, FloatArray]:
-            value, slope = rows.total_slopes(loss, on_grid(flat.reshape(start.shape)))
+            value, slope = rows.total_slopes(problem.loss, on_grid(flat.reshape(start.shape)))
             told, slope = objective.at(value, slope.ravel(), 0.0, 0.0)
             return told, slope
 
@@ -469,16 +465,16 @@ class MixedNormStep(StepSolver):
         rows, loss = cast(CorrectiveRows, problem.rows), problem.loss  # as required
         curvature, price = scaled_weight(problem) * LARGEST_CURVATURE, self.nu * scaled_weight(problem)
         start = rows.start_vectors()
-        slope = rows.total_slopes(loss, start)[1]  # type: ignore[arg-type]  # as required
+        slope = rows.total_slopes(loss, start)[1]
         moved, j = start.copy(), same_learner(slope)
         # Forward: the vector of the new learner, or of the earlier one that answers alike.
         moved[j] = self.shrunk(start[j : j + 1], slope[j : j + 1], curvature, price)[0]
         alive = np.flatnonzero(moved.any(axis=1))
         # Backward: all vectors that are not 0 at once, which have that many times the curvature.
         if len(alive):
-            slope = rows.total_slopes(loss, moved)[1]  # type: ignore[arg-type]
+            slope = rows.total_slopes(loss, moved)[1]
             moved[alive] = self.shrunk(moved[alive], slope[alive], len(alive) * curvature, price)
-        value = rows.total_slopes(loss, moved)[0]  # type: ignore[arg-type]
+        value = rows.total_slopes(loss, moved)[0]
         before, after = (np.linalg.norm(v, ORDERS[self.norm], axis=1).sum() for v in (start, moved))
         return Step(moved[-1:], value + price * float(after - before), moved[:-1] - start[:-1])
 

@@ -32,9 +32,10 @@ from minrisk.learners.coloured import max_cut
 from minrisk.losses.codes import OwnScoreLoss
 from minrisk.model.codes import exhaustive
 from minrisk.rows.costs import RowCosts
+from minrisk.rows.row_losses import Course
 from minrisk.steps.leaf_vectors import least_of_exponentials
 from tests.helpers import naive_baselines as naive
-from tests.helpers.common import COST, five_points, slow_after
+from tests.helpers.common import COST, five_points, loss_columns, slow_after
 from tests.helpers.common import overlapping as problem
 from tests.helpers.walks import answers, rounds
 
@@ -331,13 +332,13 @@ def test_the_own_score_loss_has_the_slopes_that_differences_have(centred):
     def differences(direction):
         return five_points(lambda t: values(S + t * direction))
 
-    gradient, hessian, line = np.empty((20, 4)), np.empty((20, 4)), np.empty((3, 20))
-    loss.gradients(costs.read_only(), S, 0.0, 0, 20, gradient, hessian)
+    columns, line = loss_columns(costs.read_only(), S), np.empty((3, 20))
+    loss.gradients(columns, 0, 20)
     for k in range(4):
         _, first, second = differences(np.eye(4)[k])
-        np.testing.assert_allclose(gradient[:, k], -first, atol=1e-6)
-        np.testing.assert_allclose(hessian[:, k], second, atol=1e-6)
-    loss.along(costs.read_only(), S, np.ones(20), d, 0.0, 0.0, 0, 20, line)
+        np.testing.assert_allclose(columns.gradient[:, k], -first, atol=1e-6)
+        np.testing.assert_allclose(columns.hessian[:, k], second, atol=1e-6)
+    loss.along(columns, Course(np.ones(20), d, 0.0, line), 0, 20)
     np.testing.assert_allclose(line, differences(d), rtol=1e-4, atol=1e-5)
 
 

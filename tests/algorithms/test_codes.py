@@ -24,7 +24,7 @@ from minrisk.losses.codes import code_loss
 from minrisk.model.codes import Decoder, dense, exhaustive, nearest_distance, one_vs_all
 from minrisk.rows.costs import RowCosts
 from tests.helpers import naive_baselines, naive_codes
-from tests.helpers.common import COST, five_points, slow_after
+from tests.helpers.common import COST, five_points, loss_columns, slow_after
 from tests.helpers.common import overlapping as problem
 from tests.helpers.walks import answers, rounds
 
@@ -274,8 +274,12 @@ def test_the_loss_of_bits_has_the_slopes_that_differences_have():
     words, cost = np.array(CODE, dtype=np.int8), rng.uniform(0.1, 2.0, (20, 3))
     cost[np.arange(20), y] = 0.0
     costs = RowCosts(cost, np.arange(20, dtype=np.int32), w, y)
-    loss, gradient, hessian = code_loss(words).for_costs(costs), np.empty((20, 4)), np.empty((20, 4))
-    top = loss.gradients(costs.read_only(), f, 0.3, 0, 20, gradient, hessian)
+    columns = loss_columns(costs.read_only(), f, 0.3)
+    top, gradient, hessian = (
+        code_loss(words).for_costs(costs).gradients(columns, 0, 20),
+        columns.gradient,
+        columns.hessian,
+    )
 
     def values(f):
         b = np.array([naive_codes.bit_weights([cost[i]] * 3, y[i : i + 1], w[i : i + 1], words)[0] for i in range(20)])

@@ -11,12 +11,13 @@ from scipy.special import expit, log_softmax, logsumexp, softmax
 from sklearn.metrics import log_loss
 
 from minrisk._kernels._exponential import HIGHEST_EXPONENT, LOWEST_EXPONENT, exponential, logarithm
+from minrisk._kernels.fixed import class_sums
 from minrisk.losses.base import JOINT, SEPARABLE, SOFTMAX_GRADIENT
 from minrisk.losses.guess_averse import FAR_APART, GuessAverseLoss, balanced, log_ratio
 from minrisk.model.links import LINKS, log_probabilities, probabilities
 from minrisk.rows.row_losses import EXPONENTIAL
 from minrisk.rows.rows import fixed_factor
-from tests.helpers.common import make_costs, random_costs
+from tests.helpers.common import loss_columns, make_costs, random_costs
 
 KINDS = tuple(GuessAverseLoss.KINDS)
 N = 30
@@ -49,20 +50,18 @@ def row_values(kind, costs, scores, log_scale=0.0):
 
 
 def gradients(kind, costs, scores, log_scale=0.0):
-    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
-    top = GuessAverseLoss(kind).gradients(costs, scores, log_scale, 0, len(scores), gradient, hessian)
-    return gradient, hessian, top
+    at = loss_columns(costs, scores, log_scale)
+    top = GuessAverseLoss(kind).gradients(at, 0, len(scores))
+    return at.gradient, at.hessian, top
 
 
 def value(kind, costs, scores, log_scale=0.0, in_bag=None, blocks=()):
     """The value as rows sum it: by true class, in fixed point, block by block."""
-    n, loss = len(scores), GuessAverseLoss(kind)
-    gradient, _, top = gradients(kind, costs, scores, log_scale)
-    in_bag = np.ones(n, dtype=bool) if in_bag is None else in_bag
+    n, at = len(scores), loss_columns(costs, scores, log_scale, in_bag)
+    parts = list(pairwise([0, *blocks, n]))
+    top = np.max([GuessAverseLoss(kind).gradients(at, a, b) for a, b in parts], axis=0)
     factor = fixed_factor(top[2], 62 - n.bit_length())
-    sums = sum(
-        loss.value_sums(costs, scores, log_scale, gradient, in_bag, factor, a, b) for a, b in pairwise([0, *blocks, n])
-    )
+    sums = sum(class_sums(at.value, costs.label, at.in_bag, factor, a, b) for a, b in parts)
     return np.divide(sums, factor, out=np.zeros(len(sums)), where=factor > 0)
 
 
@@ -114,12 +113,9 @@ def test_value_and_gradients_do_not_depend_on_blocks(kind):
     scores = 5 * rng.normal(size=(200, 7))
     np.testing.assert_array_equal(value(kind, costs, scores), value(kind, costs, scores, blocks=(1, 50, 173)))
     gradient, hessian, top = gradients(kind, costs, scores)
-    parts_gradient, parts_hessian = np.empty_like(gradient), np.empty_like(hessian)
-    tops = [
-        GuessAverseLoss(kind).gradients(costs, scores, 0.0, a, b, parts_gradient, parts_hessian)
-        for a, b in ((0, 1), (1, 50), (50, 173), (173, 200))
-    ]
-    for whole, parts in ((gradient, parts_gradient), (hessian, parts_hessian), (top, np.max(tops, axis=0))):
+    at = loss_columns(costs, scores)
+    tops = [GuessAverseLoss(kind).gradients(at, a, b) for a, b in ((0, 1), (1, 50), (50, 173), (173, 200))]
+    for whole, parts in ((gradient, at.gradient), (hessian, at.hessian), (top, np.max(tops, axis=0))):
         np.testing.assert_array_equal(whole, parts)
 
 

@@ -16,7 +16,7 @@ from minrisk._kernels.losses import scan_chains
 from minrisk.algorithms.piboost import once
 from minrisk.losses.codes import separator_loss
 from minrisk.model.codes import separators
-from minrisk.steps.separators import separator_roots
+from minrisk.steps.line_search import separator_roots
 from tests.helpers.common import make_costs, slow_after
 from tests.helpers.naive_piboost import (
     NaiveCostSensitiveAdaBoost,

@@ -1,7 +1,6 @@
 """Folds, weights of scores, checkpoints and members of cross-fitting."""
 
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -44,7 +43,7 @@ from minrisk.estimator.parameters import n_drawn, share_of
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.links import LINK_KERNELS, least_cost, log_probabilities
-from minrisk.rows.columns import Columns, SparseIndex
+from minrisk.rows.columns import Columns
 from minrisk.rows.factory import folded_rows
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from tests.helpers.common import coupled_loss, held_out, make_costs, make_data, make_rows, random_costs
@@ -878,10 +877,9 @@ def test_columns_index_their_rows_as_they_stand():
     binned = np.zeros((2, 40), dtype=np.uint8)
     binned[0, [3, 8]] = 1
     columns = Columns(binned, np.array([2, 1]), (np.array([0.5]), np.empty(0)))
-    build = partial(SparseIndex.build, workers=Workers())
-    assert columns.index(build).rows.tolist() == [3, 8] and columns.index(build) is columns.index(build)
+    assert columns.index().rows.tolist() == [3, 8] and columns.index() is columns.index()
     columns.reorder(np.arange(40)[::-1])
-    assert columns.index(build).rows.tolist() == [31, 36]
+    assert columns.index().rows.tolist() == [31, 36]
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from minrisk.rows.base import LIMITS
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import binned_rows
 from minrisk.rows.folded import FoldedRows, HeldOut
+from minrisk.rows.row_losses import LossColumns
 from minrisk.rows.rows import Rows
 from minrisk.steps.closed_form import ClosedFormStep, NewtonStep
 
@@ -116,6 +117,13 @@ def make_costs(table, row, weight, label=None):
     row = np.asarray(row).astype(np.int32)
     label = row if label is None else np.asarray(label).astype(np.int32)
     return RowCosts(np.ascontiguousarray(table, dtype=float), row, weight, label)
+
+
+def loss_columns(costs, scores, log_scale=0.0, in_bag=None):
+    """What a loss reads of rows, with room for what it fills."""
+    in_bag = np.ones(len(scores), dtype=bool) if in_bag is None else in_bag
+    filled = np.empty_like(scores), np.empty_like(scores), np.empty(len(scores))
+    return LossColumns(costs, scores, log_scale, *filled, in_bag)
 
 
 def coupled_loss(costs, base, offset):

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from minrisk.losses.coupled import entry_floors, split_costs
 from minrisk.model.links import LINKS, probabilities
-from tests.helpers.common import coupled_loss, make_costs, random_costs
+from tests.helpers.common import coupled_loss, loss_columns, make_costs, random_costs
 
 BASES = {"exponential": np.exp, "logistic": lambda x: np.logaddexp(0, x) / np.log(2), "squared": lambda x: (1 + x) ** 2}
 
@@ -26,9 +26,9 @@ def example(rng, K, D, n=30, kind="general"):
 
 
 def gradients(loss, costs, scores, log_scale=0.0):
-    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
-    loss.gradients(costs, scores, log_scale, 0, len(scores), gradient, hessian)
-    return gradient, hessian
+    at = loss_columns(costs, scores, log_scale)
+    loss.gradients(at, 0, len(scores))
+    return at.gradient, at.hessian
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -56,8 +56,9 @@ def test_contrast_is_half_the_difference_of_losses(base):
     costs = example(rng, 4, 4)
     loss = coupled_loss(costs, base, "paper")
     scores, vector, out = rng.normal(size=(30, 4)), rng.normal(size=4), np.empty(30)
-    gradient, _ = gradients(loss, costs, scores)
-    top = loss.contrast(costs, scores, gradient, vector, 0, 30, out)
+    at = loss_columns(costs, scores)
+    loss.gradients(at, 0, 30)
+    top = loss.contrast(at, vector, out, 0, 30)
     expected = 0.5 * (value(base, loss, costs, scores - vector) - value(base, loss, costs, scores + vector)).sum(axis=1)
     np.testing.assert_allclose(out, expected, rtol=1e-10, atol=1e-10)
     assert top == np.abs(out).max()

@@ -10,9 +10,8 @@ from minrisk.losses.codes import simplex_codewords
 from minrisk.losses.gamma_phi import GAMMAS, PHIS, GammaPhiLoss, Smooth
 from minrisk.losses.guess_averse import GuessAverseLoss, GuessingLoss, is_guess_averse, row_values
 from minrisk.model.links import probabilities
-from minrisk.rows.exchange import fixed_factor
-from minrisk.rows.row_losses import Groups
-from tests.helpers.common import make_costs, random_costs, slow_after, slow_but
+from minrisk.rows.row_losses import Course, Groups
+from tests.helpers.common import loss_columns, make_costs, random_costs, slow_after, slow_but
 
 N = 40
 LOSSES = {
@@ -61,7 +60,7 @@ def written_out(name, costs, scores):
 def along(loss, costs, scores, factor, move, step, log_scale=0.0):
     """Value, slope and curvature, (n, 3)."""
     line = np.empty((3, len(scores)))
-    top = loss.along(costs, scores, factor, move, step, log_scale, 0, len(scores), line)
+    top = loss.along(loss_columns(costs, scores, log_scale), Course(factor, move, step, line), 0, len(scores))
     np.testing.assert_allclose(top, np.abs(line).max(axis=1), rtol=1e-14)
     return line.T
 
@@ -73,8 +72,8 @@ def test_gradients_and_lines_are_numerical_derivatives(name, K):
     costs, scores, rng = example(K, K, per_row=K % 2 == 0)
     scores -= scores.mean(axis=1, keepdims=True)
     h, here = 1e-5, written_out(name, costs, scores)
-    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
-    top = loss.gradients(costs, scores, 0.0, 0, N, gradient, hessian)
+    at = loss_columns(costs, scores)
+    top, gradient, hessian = loss.gradients(at, 0, N), at.gradient, at.hessian
     numeric = np.stack(
         [
             (written_out(name, costs, scores + h * e) - written_out(name, costs, scores - h * e)) / (2 * h)
@@ -137,22 +136,17 @@ def test_boosting_weights_are_the_papers(K):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_value_sums_and_blocks(name):
-    costs, scores, rng = example(1, 5)
-    loss, in_bag = LOSSES[name], rng.random(N) < 0.6
+def test_values_and_blocks(name):
+    costs, scores, _ = example(1, 5)
+    loss = LOSSES[name]
     scores -= scores.mean(axis=1, keepdims=True)
-    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
-    top = loss.gradients(costs, scores, 0.7, 0, N, gradient, hessian)
-    factor = fixed_factor(top[2], 50)
-    whole = loss.value_sums(costs, scores, 0.7, gradient, in_bag, factor, 0, N)
-    parts = sum(loss.value_sums(costs, scores, 0.7, gradient, in_bag, factor, a, b) for a, b in ((0, 7), (7, N)))
-    np.testing.assert_array_equal(whole, parts)
-    rows = np.where(in_bag, written_out(name, costs, scores) * np.exp(-0.7), 0.0)
-    np.testing.assert_allclose(whole / factor, np.bincount(costs.label, rows, 5), rtol=1e-9)
-    again, block = np.empty_like(scores), np.empty_like(hessian)
-    tops = [loss.gradients(costs, scores, 0.7, a, b, again, block) for a, b in ((0, 7), (7, N))]
+    at, again = loss_columns(costs, scores, 0.7), loss_columns(costs, scores, 0.7)
+    top = loss.gradients(at, 0, N)
+    np.testing.assert_allclose(at.value, written_out(name, costs, scores) * np.exp(-0.7), rtol=1e-9)
+    tops = [loss.gradients(again, a, b) for a, b in ((0, 7), (7, N))]
     np.testing.assert_array_equal(np.max(tops, axis=0), top)
-    np.testing.assert_array_equal(again, gradient)
+    np.testing.assert_array_equal(again.gradient, at.gradient)
+    np.testing.assert_array_equal(again.value, at.value)
 
 
 @pytest.mark.parametrize("n", [1, 127, 300])
@@ -163,16 +157,16 @@ def test_sums_by_value_are_those_of_all_classes(name, n):
     y = rng.integers(0, K, n)
     costs = make_costs(random_costs(rng, K), y, np.where(rng.random(n) < 0.2, 0.0, rng.uniform(0.2, 2, n)), y)
     loss, scores = LOSSES[name], rng.normal(size=(n, K))
-    gradient, hessian = np.empty_like(scores), np.empty_like(scores)
-    loss.gradients(costs, scores, 0.3, 0, n, gradient, hessian)
+    at = loss_columns(costs, scores, 0.3)
+    loss.gradients(at, 0, n)
     factor = rng.normal(size=n)
     for direction in 0.5 * simplex_codewords(K).T:
         values, number = np.unique(direction, return_inverse=True)
         groups = Groups(number, values, np.full((loss.n_terms(len(values)), n), np.nan))
-        loss.gather(costs, scores, 0.3, gradient, hessian, groups, 0, n)
+        loss.gather(at, groups, 0, n)
         for step in (0.0, 0.7, -2.0):
             line = np.full((3, n), np.nan)
-            top = loss.along_groups(costs, 0.3, groups, factor, step, 0, n, line)
+            top = loss.along(at, Course(factor, direction[None], step, line, groups), 0, n)
             expected = along(loss, costs, scores, factor, direction[None], step, 0.3).T
             if loss.relative:
                 expected[0] -= along(loss, costs, scores, factor, direction[None], 0.0, 0.3)[:, 0]
@@ -180,7 +174,7 @@ def test_sums_by_value_are_those_of_all_classes(name, n):
             np.testing.assert_array_equal(top, np.abs(line).max(axis=1))
             again = np.empty_like(line)
             for a, b in ((0, n // 3), (n // 3, n)):
-                loss.along_groups(costs, 0.3, groups, factor, step, a, b, again)
+                loss.along(at, Course(factor, direction[None], step, again, groups), a, b)
             np.testing.assert_array_equal(again, line)
 
 
@@ -259,9 +253,9 @@ def least_at(name, cost, p):
     costs, basis = make_costs(cost, np.arange(K), p), null_space(np.ones((1, K)))
 
     def expected(free):
-        scores, (gradient, hessian) = np.tile(basis @ free, (K, 1)), np.empty((2, K, K))
-        loss.gradients(costs, scores, 0.0, 0, K, gradient, hessian)
-        return written_out(name, costs, scores).sum(), -gradient.sum(axis=0) @ basis
+        at = loss_columns(costs, np.tile(basis @ free, (K, 1)))
+        loss.gradients(at, 0, K)
+        return written_out(name, costs, at.scores).sum(), -at.gradient.sum(axis=0) @ basis
 
     return basis @ minimize(expected, np.zeros(K - 1), jac=True, method="BFGS", options={"gtol": 1e-10}).x
 
