@@ -311,7 +311,8 @@ def test_programs(name, way):
     program, times = PROGRAMS[way]
     if "fork" in program and not hasattr(os, "fork"):
         pytest.skip("no fork")
-    command = [sys.executable, "-c", BEGIN + program, name]
+    quiet = "ignore::UserWarning"  # few rounds are not enough for some, which say so
+    command = [sys.executable, "-W", quiet, "-c", BEGIN + program, name]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.stdout.split() == times * [alone(name)]
     if "daemon" in program and sys.version_info < (3, 14) and done.returncode == -signal.SIGABRT:
