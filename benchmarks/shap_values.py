@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.common import costs, interleaved, is_quick, load, parser, save, show, there
 from minrisk import MinRiskClassifier
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.inspection import ShapExplainer, shap_values, to_shap, wide_columns
 from minrisk.inspection.shap_scores import SIDE_BY_SIDE, ScoreShapley
 

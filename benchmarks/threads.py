@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.common import parser, save, show
 from minrisk import MinRiskClassifier, REBELClassifier
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.boosting.monitors import ProgressBar
 
 SIZES = ((1_000, 20), (4_000, 20), (20_000, 20), (20_000, 200), (100_000, 30))

@@ -34,7 +34,7 @@ from numba.core import caching, config, serialize
 from numba.core.compiler_lock import global_compiler_lock
 from numba.misc.appdirs import AppDirs
 
-from minrisk._temporary import temporary, try_lock
+from minrisk._utils.temporary import temporary, try_lock
 
 logger = logging.getLogger("minrisk")
 

@@ -6,10 +6,10 @@ vectorised); no kernel starts threads: it is given a range of rows or features a
 decides what runs side by side.
 
 A first fit waits for the compiler, so: one type for each argument (what is read comes as a C-contiguous view that
-cannot be written to, see `minrisk._memory.read_only`); loops in place of array expressions and of assignments of one
-array to a slice of another, whose checks of the shapes alone take seconds to compile; a helper with one caller, or of
-two or three lines, is a ``part``; a constant handed to another kernel is a variable of ours (to Numba a literal 0 is a
-type of its own).
+cannot be written to, see `minrisk._utils.memory.read_only`); loops in place of array expressions and of assignments of
+one array to a slice of another, whose checks of the shapes alone take seconds to compile; a helper with one caller, or
+of two or three lines, is a ``part``; a constant handed to another kernel is a variable of ours (to Numba a literal 0 is
+a type of its own).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils import warn_caller
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.algorithms.parameters import BinParameters, CommonParameters, StepParameters, algorithm, parameter
 from minrisk.data.row_blocks import taken
 from minrisk.estimator import BoostedClassifier

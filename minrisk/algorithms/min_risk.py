@@ -16,7 +16,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._utils import warn_caller
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.costs.reading import CostsPerRow
 from minrisk.costs.units import avoidable
 from minrisk.estimator import BoostedClassifier

@@ -28,9 +28,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._kernels._dtypes import LEAF_BIN, MAX_DEPTH
-from minrisk._temporary import temporary
 from minrisk._typing import Int32Array, IntArray
 from minrisk._utils import warn_caller
+from minrisk._utils.temporary import temporary
 from minrisk.boosting.loop import Progress
 from minrisk.boosting.monitors import Monitor, RiskHistory, RoundInfo, Stages
 from minrisk.data.row_blocks import RowBlocks

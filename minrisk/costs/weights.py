@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._sums import sum_of_parts, whole_parts
 from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk._utils.sums import sum_of_parts, whole_parts
 from minrisk.costs.labels import as_labels, listed, match_labels
 from minrisk.costs.units import Numbers, as_is, scaled
 from minrisk.data.frames import NUMBERS, check_unmasked, is_missing

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from minrisk._kernels._dtypes import BIN, MAX_BINS
 from minrisk._kernels.histogram import Entries, bin_column, bin_entries, fill_columns, padded_thresholds
-from minrisk._memory import empty, read_only
 from minrisk._typing import Binned, FloatArray, IntArray
-from minrisk._workers import Workers
+from minrisk._utils.memory import empty, read_only
+from minrisk._utils.workers import Workers
 from minrisk.data.row_blocks import RowBlocks, blocks_of
 from minrisk.data.sparse import SparseRows
 

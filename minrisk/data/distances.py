@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._kernels.similarity import real_distances, stored_distances, whole_distances
-from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils.memory import points, read_only
 from minrisk.data.sparse import SparseRows
 
 NORMAL_IQR = 1.3489795003921634  # interquartile range of a standard normal

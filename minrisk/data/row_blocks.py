@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk._memory import empty, in_file
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils.memory import empty, in_file
 from minrisk.data.sparse import DENSE_VALUES
 
 CHANGED = (

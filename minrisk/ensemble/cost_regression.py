@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, LeftOut
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.boosting.checkpoint import Run
 from minrisk.boosting.loop import Progress
 from minrisk.data.sparse import SparseRows

@@ -13,7 +13,7 @@ from copy import copy
 from typing import Any
 
 from minrisk._utils.interrupts import StopRequest
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.boosting.watching import Watch
 from minrisk.ensemble.defaults import SHORT_SHARE
 

@@ -28,9 +28,9 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from minrisk._kernels._dtypes import LEAF_BIN
-from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, IntArray, LeftOut
-from minrisk._workers import Workers
+from minrisk._utils.sums import weighted_sum
+from minrisk._utils.workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
 from minrisk.ensemble.members import Kind, Member, Task

@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from minrisk._typing import FloatArray, LeftOut
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults, driver
 from minrisk.ensemble.calibration import fit_weight, half_row

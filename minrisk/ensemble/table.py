@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._memory import empty, give_back
-from minrisk._sums import weighted_sum
 from minrisk._typing import Bag, Binned, Codes, FloatArray, IntArray, Labels
-from minrisk._workers import Workers
+from minrisk._utils.memory import empty, give_back
+from minrisk._utils.sums import weighted_sum
+from minrisk._utils.workers import Workers
 from minrisk.data.binning import Binner, fit_binner, rows_that_tell
 from minrisk.data.chunks import CodedLabels
 from minrisk.data.copies import are_copies, content_keys, told_by

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._typing import FloatArray
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.ensemble import defaults
 from minrisk.ensemble.cost_regression import CostRegression, fit_cost_regression
 from minrisk.ensemble.defaults import Settings

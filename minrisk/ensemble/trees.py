@@ -21,7 +21,7 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._utils.interrupts import NOBODY, StopRequest
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.boosting.checkpoint import Run
 from minrisk.boosting.loop import Progress, Recipe, boost, constant
 from minrisk.boosting.monitors import Monitor

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from minrisk._typing import Codes, FloatArray, IntArray, Labels
 from minrisk._utils.interrupts import StopRequest, keeping_what_is_learnt
-from minrisk._workers import Workers, one_blas_thread
+from minrisk._utils.workers import Workers, one_blas_thread
 from minrisk.costs import as_cost
 from minrisk.costs.labels import as_labels, label_array
 from minrisk.costs.reading import CostsPerRow, check_sample_order, costs_of_rows, costs_per_row

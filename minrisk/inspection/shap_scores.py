@@ -9,9 +9,9 @@ import numpy as np
 
 from minrisk._kernels import shapley as kernels
 from minrisk._kernels._dtypes import FAR
-from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
-from minrisk._workers import Workers
+from minrisk._utils.memory import points, read_only
+from minrisk._utils.workers import Workers
 from minrisk.data.sparse import block_height
 from minrisk.estimator import BoostedClassifier
 from minrisk.estimator.fitted import check_fitted

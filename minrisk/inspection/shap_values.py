@@ -13,10 +13,10 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from minrisk._kernels import links
-from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils.memory import points, read_only
 from minrisk._utils.packages import library
-from minrisk._workers import Workers, one_blas_thread
+from minrisk._utils.workers import Workers, one_blas_thread
 from minrisk.costs.labels import as_labels, listed, match_labels
 from minrisk.data.frames import Frame
 from minrisk.data.labels import check_labels

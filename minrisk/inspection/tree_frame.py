@@ -9,7 +9,7 @@ import numpy as np
 
 from minrisk._typing import IntArray
 from minrisk._utils.packages import pandas
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.costs.labels import label_text
 from minrisk.data.sparse import block_height
 from minrisk.estimator.fitted import check_fitted

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from minrisk._temporary import OURS, temporary
+from minrisk._utils.temporary import OURS, temporary
 
 STREAM = "-"  # the name of standard input and output, as other commands have it
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/(?P<process>\d+)(?:/task/\d+)?)/fd/(?P<number>\d+)")

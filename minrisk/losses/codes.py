@@ -18,8 +18,8 @@ import numpy as np
 
 from minrisk._kernels import losses as kernels
 from minrisk._kernels.split import EXPONENTIAL_GAIN
-from minrisk._memory import read_only
 from minrisk._typing import FloatArray
+from minrisk._utils.memory import read_only
 from minrisk.losses.base import EXPONENTIAL, Differences, no_lines
 from minrisk.model.codes import Codebook
 from minrisk.model.links import Link

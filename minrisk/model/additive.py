@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from minrisk._memory import points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils import cached_property
-from minrisk._workers import Workers
+from minrisk._utils.memory import points, read_only
+from minrisk._utils.workers import Workers
 from minrisk.data.sparse import SparseRows
 from minrisk.model.cascade import FEWEST_TREES, MOST_RISES, Cascade, DecisionRule, Stages, stage_rounds
 from minrisk.model.coded_trees import CodedTrees, StepTables

@@ -15,9 +15,9 @@ import numpy as np
 
 from minrisk._kernels import links
 from minrisk._kernels.predict import decide_few, decide_rows, rises_of_trees
-from minrisk._memory import read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils import cached_property
+from minrisk._utils.memory import read_only
 from minrisk.model.coded_trees import SINGLE_ROWS, CodedTrees
 from minrisk.model.links import LINK_KERNELS, Link, least_cost
 
@@ -153,7 +153,7 @@ class Stages:
         return Leads(self.ends[begin:], self.rises[begin:], leads[begin:])
 
     def decide(self, X: FloatArray, scores: FloatArray, rule: DecisionRule, leads: Leads) -> IntArray:
-        """Decide about rows X of `minrisk._memory.points`, linear features beside; `scores` are without trees."""
+        """Decide about rows X of `minrisk._utils.memory.points`, linear features beside; `scores` are without trees."""
         how = rule.scale, NO_COSTS if rule.costs is None else rule.costs, rule.is_plain
         if len(X) < SINGLE_ROWS:
             return self._decide_few(X, scores, rule, how, leads)

@@ -24,8 +24,8 @@ from minrisk._kernels.predict import (
     find_tops,
     keep_rows,
 )
-from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
+from minrisk._utils.memory import read_only
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.trees import PackedTrees
 
@@ -128,7 +128,7 @@ class CodedTrees(NamedTuple):
         return max(LANES, min(CODED_ROWS, CODED_BYTES // bytes_of_row // LANES * LANES))
 
     def add_scores(self, X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
-        """Add what all trees together answer to scores[start:stop]; X of `minrisk._memory.points`."""
+        """Add what all trees together answer to scores[start:stop]; X of `minrisk._utils.memory.points`."""
         for low in range(start, stop, self.height):
             n = min(self.height, stop - low)
             part, D = scores[low : low + n], scores.shape[1]
@@ -254,5 +254,5 @@ class StepTables(NamedTuple):
         return cls(*map(read_only, (features, offsets, threshold[order][places], table)))
 
     def add_scores(self, X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
-        """Add what all stumps together answer to scores[start:stop]; X of `minrisk._memory.points`."""
+        """Add what all stumps together answer to scores[start:stop]; X of `minrisk._utils.memory.points`."""
         add_steps(X, *self, start, stop, scores)

@@ -15,9 +15,9 @@ from functools import lru_cache
 import numpy as np
 
 from minrisk._kernels import losses as kernels
-from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, IntArray
-from minrisk._workers import Workers
+from minrisk._utils.memory import empty, read_only
+from minrisk._utils.workers import Workers
 
 DENSE_BITS = 10.0  # bits of a dense code, times log2 of the number of classes (Allwein et al., Sec. 6)
 CODES_TRIED = 10_000  # draws of a dense code, of which the best is taken (there, too)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from minrisk._kernels import links
-from minrisk._memory import points
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils.memory import points
 
 UNSEEN_PROBABILITY = 1e-12  # of what has not been seen: its score stays finite
 LEAST_SHARE = 1e-6  # that the squared minimiser's line may give: its logarithm stays finite

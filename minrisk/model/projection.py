@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from minrisk._kernels.linear import add_smooth, kernel_matrix, project_rows
-from minrisk._memory import empty, points, read_only
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils import cached_property
-from minrisk._workers import Workers
+from minrisk._utils.memory import empty, points, read_only
+from minrisk._utils.workers import Workers
 from minrisk.data.sparse import SparseRows
 
 BLOCK_VALUES = 1 << 17  # values of X that are converted at a time: their float64 copy stays within the cache

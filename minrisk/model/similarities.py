@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._kernels.similarity import add_similarities
-from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
+from minrisk._utils.memory import read_only
 from minrisk.data.distances import Units, points_of
 from minrisk.data.sparse import SparseRows
 from minrisk.model.trees import Tree

@@ -10,9 +10,9 @@ import numpy as np
 
 from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._kernels.predict import LEFT_BITS, add_linear_trees, add_trees
-from minrisk._memory import read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk._utils import cached_property
+from minrisk._utils.memory import read_only
 
 
 class Tree(NamedTuple):

@@ -19,10 +19,10 @@ import numpy as np
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels._dtypes import BIN, MAX_BINS, ROW
 from minrisk._kernels.histogram import NUMBERED_ROWS, index_rows
-from minrisk._memory import empty, read_only, zeros
 from minrisk._typing import Bag, Binned, FloatArray, IntArray
 from minrisk._utils import cached_property
-from minrisk._workers import Workers
+from minrisk._utils.memory import empty, read_only, zeros
+from minrisk._utils.workers import Workers
 from minrisk.data.binning import SparseBins
 from minrisk.model.codes import Decoder
 from minrisk.rows.base import LIMITS, Limits

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._kernels._dtypes import FIXED
-from minrisk._memory import read_only
-from minrisk._sums import weighted_sum
 from minrisk._typing import FloatArray, Int32Array, IntArray
+from minrisk._utils.memory import read_only
+from minrisk._utils.sums import weighted_sum
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.rows.exchange import (
     Alone,
@@ -120,7 +120,7 @@ class RowCosts(NamedTuple):
             column[:] = column[order]
 
     def read_only(self) -> RowCosts:
-        """Return it as kernels take it; see `minrisk._memory.read_only`."""
+        """Return it as kernels take it; see `minrisk._utils.memory.read_only`."""
         return self._replace(
             table=read_only(self.table),
             row=read_only(self.row),

@@ -39,10 +39,10 @@ from minrisk._kernels.linear import (
     stored_linear_sums,
 )
 from minrisk._kernels.scores import add_leaf_vectors, add_response
-from minrisk._memory import empty, points, read_only, zeros
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk._utils import cached_property
-from minrisk._workers import Workers
+from minrisk._utils.memory import empty, points, read_only, zeros
+from minrisk._utils.workers import Workers
 from minrisk.data.sparse import SparseRows, stay_sparse
 from minrisk.model.codes import Codebook
 from minrisk.rows.base import ChainStumps, GrownTree, GrowthRule, Line, Target, Totals

@@ -17,8 +17,8 @@ import numpy as np
 
 from minrisk._kernels._dtypes import FIXED, SUM_BITS
 from minrisk._kernels.fixed import add_two_parts, fixed_factors, largest_sizes
-from minrisk._memory import points
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils.memory import points
 
 Numbers = TypeVar("Numbers", bound=np.ndarray)
 Message = TypeVar("Message", bound=tuple[object, ...])  # of arrays and numbers

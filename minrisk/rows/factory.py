@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import IntArray
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.data.binning import Binner
 from minrisk.data.row_blocks import RowBlocks
 from minrisk.rows.columns import Columns

@@ -17,10 +17,10 @@ import numpy as np
 
 from minrisk._kernels import links
 from minrisk._kernels._dtypes import FIXED
-from minrisk._memory import empty, read_only
 from minrisk._typing import FloatArray, Int32Array, IntArray, LeftOut
 from minrisk._utils import cached_property
-from minrisk._workers import Workers
+from minrisk._utils.memory import empty, read_only
+from minrisk._utils.workers import Workers
 from minrisk.model.links import LINK_KERNELS, Link, least_cost
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts, RowCosts, log_frequencies

@@ -70,8 +70,8 @@ from minrisk._kernels.sampling import (
     size_level,
 )
 from minrisk._kernels.scores import leaf_numbers, tree_response
-from minrisk._memory import empty, read_only
 from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
+from minrisk._utils.memory import empty, read_only
 from minrisk.rows.base import GrownTree, GrowthRule, PairedLeaves, Target
 from minrisk.rows.columns import ADDED_SUMS, WALK_SUMS, RowColumns, no_lists
 from minrisk.rows.exchange import divide, fixed_factor

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray, Labels
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.costs.units import AvoidableCosts
 from minrisk.costs.weights import relative_weights, weighted_by_class
 from minrisk.data.binning import QUANTILE_ROWS, Binner, fit_binner

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from minrisk._workers import Workers, one_blas_thread
+from minrisk._utils.workers import Workers, one_blas_thread
 from minrisk.rows.exchange import Exchange, Place
 
 

@@ -35,9 +35,9 @@ from minrisk._kernels.scores import (
     tree_response,
 )
 from minrisk._kernels.whole_round import Space, State, TrainingRows, logistic_rounds
-from minrisk._memory import empty, give_back, read_only, zeros
 from minrisk._typing import Bag, FloatArray, IntArray, LeftOut
 from minrisk._utils import cached_property
+from minrisk._utils.memory import empty, give_back, read_only, zeros
 from minrisk.model.trees import Tree
 from minrisk.rows.base import (
     GrownTree,

@@ -16,7 +16,7 @@ from minrisk._kernels import similarity as kernels
 from minrisk._kernels._dtypes import PRODUCT_BITS, TIE
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk._utils import cached_property
-from minrisk._workers import Workers, one_blas_thread
+from minrisk._utils.workers import Workers, one_blas_thread
 from minrisk.data.binning import SparseBins
 from minrisk.data.distances import Points, SparsePoints, Units, points_of
 from minrisk.data.row_keys import odd_numbers, row_keys

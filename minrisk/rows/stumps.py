@@ -31,8 +31,8 @@ from minrisk._kernels.split import (
     scan_sides,
     scan_simple_bounds,
 )
-from minrisk._memory import read_only
 from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk._utils.memory import read_only
 from minrisk.rows.base import LeafSplits, Split, StumpBounds
 from minrisk.rows.columns import RowColumns
 from minrisk.rows.exchange import divide, fixed_factor

@@ -257,7 +257,7 @@ def test_decoders_equal_their_formulas_at_any_size(size):
 
 
 def test_rows_are_decoded_alike_whatever_stands_beside_them():
-    from minrisk._workers import Workers
+    from minrisk._utils.workers import Workers
 
     rng = np.random.default_rng(0)
     decoder, bits = Decoder(one_vs_all(5).astype(np.int8)), rng.normal(size=(5000, 5))

@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import minrisk
 from minrisk import MCBoostClassifier
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.boosting.loop import boost
 from minrisk.data.binning import fit_binner
 from minrisk.losses.codes import simplex_codewords

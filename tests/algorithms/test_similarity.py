@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris, load_wine
 
 import minrisk
 from minrisk import LocalizedSimilaritiesClassifier, REBELClassifier
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.boosting.loop import boost
 from minrisk.data.distances import Points, Units
 from minrisk.learners.base import Round

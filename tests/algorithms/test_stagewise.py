@@ -11,7 +11,7 @@ from sklearn.datasets import load_wine
 from minrisk import MultiBoostClassifier, REBELClassifier, StagewiseMCBoostClassifier
 from minrisk._kernels._exponential import log1p
 from minrisk._kernels.split import bar_between, scan_largest, side_bounds
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.boosting.loop import boost
 from minrisk.data.binning import fit_binner
 from minrisk.losses.gamma_phi import GammaPhiLoss

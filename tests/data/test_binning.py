@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.data.binning import fit_binner
 
 values = st.floats(-1e6, 1e6) | st.just(float("nan")) | st.sampled_from([0.0, -0.0, 1.0, 1e-300, 5e-324])

@@ -26,7 +26,7 @@ from minrisk import (
     MinRiskClassifier,
     REBELClassifier,
 )
-from minrisk._memory import in_file
+from minrisk._utils.memory import in_file
 from minrisk.cli.app import app
 from minrisk.data import binning, row_blocks
 from minrisk.data.chunks import gathered_labels
@@ -236,7 +236,7 @@ def test_rows_are_never_together(monkeypatch, tmp_path):
             yield means[y] + rng.normal(size=(n // k, d)), y
 
     REBELClassifier(n_estimators=1).fit(Chunks(lambda: [(means[[0, 1, 2] * 20], np.array([0, 1, 2] * 20))]))
-    monkeypatch.setattr("minrisk._memory.LARGE_BYTES", 1 << 40)  # so that all memory is seen
+    monkeypatch.setattr("minrisk._utils.memory.LARGE_BYTES", 1 << 40)  # so that all memory is seen
     tracemalloc.start()
     REBELClassifier(n_estimators=2).fit(Chunks(give))
     peak = tracemalloc.get_traced_memory()[1]

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import minrisk
 from minrisk import CostMatrix, GentleBoostClassifier, MCBoostClassifier, MinRiskClassifier, REBELClassifier
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.data import sparse as sparse_rows
 from minrisk.data.binning import SparseBins, fit_binner
 from minrisk.data.distances import Points, SparsePoints, Units, stored_units

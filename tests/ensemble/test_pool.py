@@ -8,7 +8,7 @@ from scipy.optimize import minimize, minimize_scalar
 
 import minrisk
 from minrisk import MinRiskClassifier
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.data.binning import fit_binner
 from minrisk.ensemble import defaults

@@ -8,7 +8,7 @@ from sklearn.covariance import ledoit_wolf
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.ensemble.defaults import DISCRIMINANT, FISHER, PRINCIPAL
 from minrisk.ensemble.table import fit_moments, shrunk_covariance
 from minrisk.model.projection import Projection

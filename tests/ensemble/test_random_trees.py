@@ -8,7 +8,7 @@ from scipy.sparse import csr_matrix
 
 from benchmarks.before_after import blobs
 from minrisk import MinRiskClassifier
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.boosting.loop import boost
 from minrisk.ensemble import training
 from minrisk.ensemble.trees import Random

@@ -13,7 +13,7 @@ from scipy.special import expit
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 
 from minrisk._kernels import links
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.boosting.loop import Progress, Recipe, boost
 from minrisk.ensemble import defaults
 from minrisk.ensemble import driver as timing

@@ -15,7 +15,7 @@ from sklearn.model_selection import cross_val_predict
 import minrisk
 from minrisk import MinRiskClassifier
 from minrisk._kernels.linear import residuals
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.ensemble import defaults
 from minrisk.ensemble.defaults import BEND, LANDMARKS, PENALTY, REACH, SMOOTH_ROWS
 from minrisk.ensemble.driver import Driver

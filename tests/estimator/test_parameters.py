@@ -24,7 +24,7 @@ from minrisk import (
     save,
 )
 from minrisk._kernels._dtypes import MAX_DEPTH
-from minrisk._workers import MOST_THREADS, Workers
+from minrisk._utils.workers import MOST_THREADS, Workers
 from minrisk.boosting.loop import MOST_AHEAD
 from minrisk.estimator.inputs import Inputs
 from minrisk.estimator.parameters import (

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.boosting.loop import Recipe
 from minrisk.costs.units import AvoidableCosts
 from minrisk.data.binning import fit_binner

@@ -13,7 +13,7 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits, load_iris, load_wine, make_classification
 
 import minrisk
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.algorithms import ALGORITHMS
 from minrisk.data.sparse import DENSE_VALUES, SparseRows
 from minrisk.ensemble import training

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import minrisk
-from minrisk import _temporary
+from minrisk._utils import temporary
 from minrisk.io import atomic
 from minrisk.io.atomic import check_target, descriptor_of, is_through, write_beside
 
@@ -411,7 +411,7 @@ def test_without_locks_nothing_is_removed(tmp_path, monkeypatch):
     def unknown(descriptor):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(_temporary, "try_lock", unknown)
+    monkeypatch.setattr(temporary, "try_lock", unknown)
     left = tmp_path / f".minrisk-{16 * '0'}"
     left.write_bytes(b"half")
     write(tmp_path / "m")
@@ -419,7 +419,7 @@ def test_without_locks_nothing_is_removed(tmp_path, monkeypatch):
 
 
 def test_where_files_cannot_be_locked_their_age_tells(tmp_path, monkeypatch):
-    monkeypatch.setattr(_temporary, "_LOCKS", False)
+    monkeypatch.setattr(temporary, "_LOCKS", False)
     old, young = (tmp_path / f".minrisk-{digit * 16}" for digit in "01")
     for path in (old, young):
         path.write_bytes(b"half")
@@ -430,15 +430,15 @@ def test_where_files_cannot_be_locked_their_age_tells(tmp_path, monkeypatch):
 
 @needs_locks
 def test_a_file_that_is_removed_before_it_has_its_lock_is_made_again(tmp_path, monkeypatch):
-    real, seen = _temporary.try_lock, []
+    real, seen = temporary.try_lock, []
 
     def slow(descriptor):
         seen.append(descriptor)
         if len(seen) == 1:  # another process looks for abandoned files at this moment
-            _temporary._remove_abandoned(tmp_path)
+            temporary._remove_abandoned(tmp_path)
         return real(descriptor)
 
-    monkeypatch.setattr(_temporary, "try_lock", slow)
+    monkeypatch.setattr(temporary, "try_lock", slow)
     write(tmp_path / "m")
     assert (tmp_path / "m").read_bytes() == NEW and names(tmp_path) == ["m"] and len(seen) > 2
 

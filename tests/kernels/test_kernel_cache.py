@@ -16,7 +16,7 @@ import pytest
 
 import minrisk
 from minrisk._kernels import _cache
-from minrisk._memory import points
+from minrisk._utils.memory import points
 from tests.helpers.common import slow_after
 
 pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from minrisk import _memory
-from minrisk._memory import empty, give_back, zeros
+from minrisk._utils import memory
+from minrisk._utils.memory import empty, give_back, zeros
 
 
 @pytest.mark.parametrize("large", [1, 1 << 30])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8])
 @pytest.mark.parametrize("shape", [(7, 3), (5,), (2, 4, 3), (0, 3)])
 def test_they_are_arrays_like_any_other(shape, dtype, large, monkeypatch):
-    monkeypatch.setattr(_memory, "LARGE_BYTES", large)
+    monkeypatch.setattr(memory, "LARGE_BYTES", large)
     for made in (empty(shape, dtype), zeros(shape, dtype)):
         assert made.shape == shape and made.dtype == dtype and made.flags.c_contiguous and made.flags.writeable
         made[...] = 1

@@ -10,7 +10,7 @@ import pytest
 import minrisk
 from minrisk import MinRiskClassifier
 from minrisk._kernels.grow import GROWTH_TIE
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.rows.base import Limits
 from minrisk.rows.columns import BLOCKS_OF_THREAD, RowColumns, divided
 from minrisk.rows.growth import following

@@ -200,7 +200,7 @@ def wait_for(child, seconds=60.0):
 
 BEGIN = r"""
 import atexit, os, sys, threading, time
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from tests.helpers.ways import MADE, answers, fit_and_answer, fitted, rows
 name = sys.argv[1]
 def say(answer):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from minrisk._kernels import _cache, _jit, grow
 from minrisk._kernels.whole_round import logistic_rounds
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.boosting import loop as boosting
 from minrisk.boosting.loop import Recipe, boost
 from minrisk.learners.vector_tree import VectorTrees

@@ -13,8 +13,8 @@ from joblib import Parallel, delayed
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import minrisk
-from minrisk import _workers
-from minrisk._workers import one_blas_thread
+from minrisk._utils import workers
+from minrisk._utils.workers import one_blas_thread
 from tests.helpers.common import slow_after
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
@@ -30,7 +30,7 @@ def _two_threads():
         if n_threads() != {2}:
             pytest.skip("the number of threads of matrix products cannot be set here")
         yield
-        assert n_threads() == {2} and not _workers._blas_threads._users
+        assert n_threads() == {2} and not workers._blas_threads._users
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (1, 2, 0)])
@@ -172,7 +172,7 @@ def test_neighbours_that_are_looked_for_side_by_side_give_the_threads_back(monke
         threading.Thread(target=similar.neighbors_of, args=(points, 3), name=name) for name in ("first", "second")
     ]
     threads[0].start()
-    while not _workers._blas_threads._users:
+    while not workers._blas_threads._users:
         pass
     threads[1].start()
     threads[0].join()

@@ -6,7 +6,7 @@ import pytest
 from minrisk import REBELClassifier
 from minrisk._kernels._dtypes import EXACT_ROWS
 from minrisk._kernels.split import SEVENTH
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.data.binning import fit_binner
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.factory import make_rows

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from minrisk._kernels.grow import EXACT, NEWTON, SKETCH, draw_features
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.boosting.loop import Recipe, _problem, boost, check_recipe
 from minrisk.learners.base import Round
 from minrisk.learners.greedy_tree import GreedyTrees

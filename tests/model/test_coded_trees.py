@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_digits, load_wine
 
 from minrisk import MinRiskClassifier, REBELClassifier
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.model.additive import AdditiveModel, pack
 from minrisk.model.coded_trees import CodedTrees
 from minrisk.model.trees import CONSTANT

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from minrisk import REBELClassifier
-from minrisk._workers import Workers
+from minrisk._utils.workers import Workers
 from minrisk.model.additive import AdditiveModel, pack
 from minrisk.model.trees import PackedTrees
 from tests.helpers.common import check_packed, make_data

@@ -9,12 +9,8 @@ ROOT = Path(__file__).parents[2] / "minrisk"
 FILES = sorted(ROOT.rglob("*.py"))
 ORDER = (  # a package, or a module at the top, imports from those before it only
     "_typing",
-    "_temporary",
     "_utils",
     "_kernels",
-    "_memory",
-    "_sums",
-    "_workers",
     "data",
     "costs",
     "model",
