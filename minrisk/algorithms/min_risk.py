@@ -17,6 +17,7 @@ import numpy as np
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._utils import warn_caller
 from minrisk._utils.workers import Workers
+from minrisk.algorithms.parameters import SharedParameters, algorithm, parameter
 from minrisk.costs.reading import CostsPerRow
 from minrisk.costs.units import avoidable
 from minrisk.estimator import BoostedClassifier
@@ -24,7 +25,7 @@ from minrisk.estimator.decisions import decision_costs
 from minrisk.estimator.eval_sets import codes_of, record_stages
 from minrisk.estimator.fitted import check_fitted
 from minrisk.estimator.inputs import of_one_fit
-from minrisk.estimator.parameters import Choice, Depth, Features, Flag, Folds, Number, Rule
+from minrisk.estimator.parameters import Choice, Depth, Features, Flag, Folds, Number
 from minrisk.losses import COST_TRAINED, POSTERIOR
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def check_excess(max_excess: float) -> None:
         raise ValueError(f"max_excess must be a number from 0 to 1, such as 0.005, got {max_excess!r}.")
 
 
-class MinRiskClassifier(BoostedClassifier):
+@algorithm
+class MinRiskClassifier(BoostedClassifier, SharedParameters):
     r"""Decisions of least expected cost, by calibrated probabilities from an average of cross-fitted boosters.
 
     Boosters, called *members*, are trained side by side.
@@ -59,10 +61,6 @@ class MinRiskClassifier(BoostedClassifier):
 
     Parameters
     ----------
-    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
-        What each decision costs for each true class: rows are true classes, columns are decisions.
-        A table without labels has its rows and columns in the order of `classes_`, which is sorted.
-        By default every mistake costs 1.
     surrogate : {"auto", "exponential", "softmax", "coupled", "gll", "gel"}, default="auto"
         The loss that is boosted.
         "softmax" and "exponential" estimate probabilities, which then serve any costs.
@@ -118,34 +116,11 @@ class MinRiskClassifier(BoostedClassifier):
         Seconds that the fit may take. Time that is left after the last round goes to further members, so the model
         depends on the machine.
         By default the fit takes as long as it takes.
-    warm_start : bool, default=False
-        Whether `fit` continues from the rounds of the last fit.
-        On the same data this gives the same model as one long fit, to the last bit.
-    class_weight : dict or "balanced", optional
-        Factors on the weights of the rows of each class.
-        A dict has a number above 0 for each label; labels that it does not name keep 1.
-        "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
-        belong to it (rows count by `sample_weight`).
-        Probabilities are then those of rows whose classes come in these shares.
-    categorical_features : array-like or "from_dtype", default="from_dtype"
-        Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
-        Columns of text and of categorical types are categories without being listed.
-    n_jobs : int, optional
-        Number of threads, as in joblib: None means 1 and -1 means all cores.
-        The model does not depend on it.
     random_state : int or RandomState, optional
         Seed of the folds and of everything else that is drawn. An int makes the fit repeatable.
-    verbose : int, default=0
-        1 draws a progress bar (this needs rich) and prints what became of each column of a table.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (K,)
-        The class labels, sorted.
-    decisions_ : ndarray of shape (D,)
-        What `predict` may return: the classes, and then other decisions that the costs name.
-    cost_ : CostMatrix or None
-        Costs of the fit; None if they were given for each row.
     cost_regression_ : CostRegression or None
         If costs were given for each row: what was learnt from them. ``unit * means`` of it, of shape (K, D), is what
         each decision costs the rows of each class on average, above their cheapest decision.
@@ -169,16 +144,6 @@ class MinRiskClassifier(BoostedClassifier):
         ``{"valid_0": {"cost": [...], "log_loss": [...]}}``: mean cost and log-loss of the rows of `eval_set` after each
         round; there is no log-loss without probabilities.
         It exists if `fit` was given an `eval_set`; model files do not keep it.
-    feature_importances_ : ndarray of shape (d,)
-        Share of each feature in the relative falls of the loss; the shares sum to 1.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (d,)
-        Names of the features, if X had names that are all strings.
-    columns_ : list of ColumnFacts
-        If X was a table: the name, kind, number of values and of missing cells of each column, what it became, and a
-        remark if it looks wrong.
-        Model files do not keep it.
 
     See Also
     --------
@@ -280,86 +245,22 @@ class MinRiskClassifier(BoostedClassifier):
     array([0, 0, 0, 0, 0])
     """
 
-    _rules: ClassVar[Mapping[str, Rule]] = {
-        **{
-            name: BoostedClassifier._rules[name]
-            for name in (
-                "binning",
-                "max_bins",
-                "subsample",
-                "warm_start",
-                "class_weight",
-                "categorical_features",
-                "n_jobs",
-                "random_state",
-                "verbose",
-            )
-        },
-        "surrogate": Choice(("auto", *POSTERIOR, *COST_TRAINED)),
-        "n_estimators": Number(int, 1, optional=True),
-        "learning_rate": Number(float, 0, open_low=True, optional=True),
-        "max_leaf_nodes": Number(int, 2, optional=True),
-        "max_depth": Depth(optional=True),
-        "min_samples_leaf": Number(int, 1),
-        "smoothing": Number(float, 0, optional=True),
-        "sketch": Number(int, 1, optional=True),
-        "max_features": Features(optional=True),
-        "search_rows": Number(int, 2, optional=True),
-        "cv": Folds(),
-        "pool": Flag(),
-        "time_budget": Number(float, 0, optional=True),
-    }
-
-    def __init__(
-        self,
-        cost: Any = None,
-        *,
-        surrogate: str = "auto",
-        n_estimators: int | None = None,
-        learning_rate: float | None = None,
-        max_leaf_nodes: int | None = None,
-        max_depth: int | None = None,
-        min_samples_leaf: int = 1,
-        smoothing: float | None = None,
-        sketch: int | None = 2,
-        max_features: float | None = None,
-        search_rows: int | None = 8192,
-        subsample: float = 1.0,
-        binning: str = "quantile",
-        max_bins: int | None = None,
-        cv: Any = None,
-        pool: bool = True,
-        time_budget: float | None = None,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        categorical_features: Any = "from_dtype",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.cost = cost
-        self.surrogate = surrogate
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.smoothing = smoothing
-        self.sketch = sketch
-        self.max_features = max_features
-        self.search_rows = search_rows
-        self.subsample = subsample
-        self.binning = binning
-        self.max_bins = max_bins
-        self.cv = cv
-        self.pool = pool
-        self.time_budget = time_budget
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    surrogate: str = parameter(default="auto", rule=Choice(("auto", *POSTERIOR, *COST_TRAINED)))
+    n_estimators: int | None = parameter(default=None, rule=Number(int, 1, optional=True))
+    learning_rate: float | None = parameter(default=None, rule=Number(float, 0, open_low=True, optional=True))
+    max_leaf_nodes: int | None = parameter(default=None, rule=Number(int, 2, optional=True))
+    max_depth: int | None = parameter(default=None, rule=Depth(optional=True))
+    min_samples_leaf: int = parameter(default=1, rule=Number(int, 1))
+    smoothing: float | None = parameter(default=None, rule=Number(float, 0, optional=True))
+    sketch: int | None = parameter(default=2, rule=Number(int, 1, optional=True))
+    max_features: float | None = parameter(default=None, rule=Features(optional=True))
+    search_rows: int | None = parameter(default=8192, rule=Number(int, 2, optional=True))
+    subsample: float = 1.0
+    binning: str = "quantile"
+    max_bins: int | None = None
+    cv: Any = parameter(default=None, rule=Folds())
+    pool: bool = parameter(default=True, rule=Flag())
+    time_budget: float | None = parameter(default=None, rule=Number(float, 0, optional=True))
 
     # -- training ------------------------------------------------------------------------------------------------
     _has_phases: ClassVar[bool] = True

@@ -66,9 +66,10 @@ def algorithm(cls: type[T]) -> type[T]:
     rules |= {name: told["rule"] for name, told in given.items() if told.get("rule") is not None}
     made._rules = {name: rule for name, rule in rules.items() if name in given}  # in this order in model files
     made._lasting = tuple(name for name in given if name in lasting)
-    signature, last = inspect.signature(made.__init__), Inputs._rules.keys() - set(FIRST)
+    signature, last = inspect.signature(made.__init__), list(Inputs._rules)
     this, *parameters = signature.parameters.values()
-    parameters.sort(key=lambda one: FIRST.index(one.name) if one.name in FIRST else 3 + (one.name in last))
+    places = {**{name: 4 + i for i, name in enumerate(last)}, **{name: i for i, name in enumerate(FIRST)}}
+    parameters.sort(key=lambda one: places.get(one.name, 3))
     made.__init__.__signature__ = signature.replace(parameters=[this, *parameters])
     if made.__doc__:
         made._stated_docstring = made.__doc__
@@ -126,8 +127,8 @@ def _with_default(entry: str, default: Any) -> str:
 
 
 @algorithm
-class CommonParameters:
-    """Parameters that all methods of rounds have.
+class SharedParameters:
+    """Parameters that all methods have.
 
     Parameters
     ----------
@@ -135,15 +136,6 @@ class CommonParameters:
         What each decision costs for each true class: rows are true classes, columns are decisions.
         A table without labels has its rows and columns in the order of `classes_`, which is sorted.
         By default every mistake costs 1.
-    n_estimators : int, default=200
-        Largest number of rounds.
-    early_stopping : bool, default=False
-        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
-        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` sets apart.
-    n_iter_no_change : int, default=20
-        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
     warm_start : bool, default=False
         Whether `fit` continues from the rounds of the last fit.
         On the same data this gives the same model as one long fit, to the last bit.
@@ -152,6 +144,7 @@ class CommonParameters:
         A dict has a number above 0 for each label; labels that it does not name keep 1.
         "balanced" gives all classes the same total weight: the factor of class k is n / (K n_k), if n_k of the n rows
         belong to it (rows count by `sample_weight`).
+        If the model has probabilities, they are those of rows whose classes come in these shares.
     categorical_features : array-like or "from_dtype", default="from_dtype"
         Columns whose numbers are names, such as postcodes: column names, positions or a mask of shape (d,).
         Columns of text and of categorical types are categories without being listed.
@@ -178,14 +171,6 @@ class CommonParameters:
         Number of rounds kept, T below.
     train_loss_ : ndarray of shape (T + 1,)
         Training loss before round 1 and after every round.
-    train_risk_ : ndarray of shape (T + 1,)
-        Mean cost of the decisions about the training rows, before round 1 and after every round.
-    validation_risk_ : ndarray or None
-        Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
-        without early stopping.
-    evals_result_ : dict
-        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
-        It exists if `fit` was given an `eval_set`; model files do not keep it.
     feature_importances_ : ndarray of shape (d,)
         Share of each feature in the relative falls of the loss; the shares sum to 1.
     n_features_in_ : int
@@ -199,16 +184,46 @@ class CommonParameters:
     """
 
     cost: Any = parameter(default=None, kw_only=False)
-    n_estimators: int = 200
-    early_stopping: bool = parameter(default=False, lasting=True)
-    validation_fraction: float = parameter(default=0.1, lasting=True)
-    n_iter_no_change: int = 20
     warm_start: bool = False
     class_weight: Any = None
     categorical_features: Any = "from_dtype"
     n_jobs: int | None = None
     random_state: Any = None
     verbose: int = 0
+
+
+@algorithm
+class CommonParameters(SharedParameters):
+    """Parameters that all methods of one run of rounds have.
+
+    Parameters
+    ----------
+    n_estimators : int, default=200
+        Largest number of rounds.
+    early_stopping : bool, default=False
+        Whether to set rows apart and to keep the rounds up to the lowest mean cost of these rows.
+        If `fit` is given an `eval_set`, its first pair takes the place of these rows.
+    validation_fraction : float, default=0.1
+        Share of the rows that `early_stopping` sets apart.
+    n_iter_no_change : int, default=20
+        `early_stopping` ends the training after this many rounds without a new lowest mean cost.
+
+    Attributes
+    ----------
+    train_risk_ : ndarray of shape (T + 1,)
+        Mean cost of the decisions about the training rows, before round 1 and after every round.
+    validation_risk_ : ndarray or None
+        Mean cost of the rows that `early_stopping` watches, before round 1 and after every round that was run; None
+        without early stopping.
+    evals_result_ : dict
+        ``{"valid_0": {"cost": [...]}}``: mean cost of the rows of `eval_set` after each round of this fit.
+        It exists if `fit` was given an `eval_set`; model files do not keep it.
+    """
+
+    n_estimators: int = 200
+    early_stopping: bool = parameter(default=False, lasting=True)
+    validation_fraction: float = parameter(default=0.1, lasting=True)
+    n_iter_no_change: int = 20
 
 
 @algorithm
