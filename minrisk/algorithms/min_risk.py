@@ -383,7 +383,7 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
 
         ensemble = found.ensemble
         self.model_ = averaged_model(ensemble, len(self._categories.source))
-        self.surrogate_ = ensemble.fits[0].kind.task.surrogate
+        self.surrogate_ = ensemble.task.surrogate
         self.selection_: list[dict[str, Any]] = found.lines
         self.n_iter_ = len(self.model_)
         self.train_loss_ = mean_losses(ensemble)
@@ -396,7 +396,7 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
         """Say why left-out rows left no round, unless one decision is the cheapest for every row."""
         from minrisk.ensemble.ensemble import no_signal
 
-        if not ensemble.answers_alike or float(ensemble.fits[0].kind.task.folded.stated_facts.means.min()) == 0.0:
+        if not ensemble.answers_alike or float(ensemble.task.folded.stated_facts.means.min()) == 0.0:
             return
         learnt = self.cost_regression_ is not None and len(self.cost_regression_.packed) > 0
         what = "of the classes, and tells rows apart by their costs alone" if learnt else "and answers all rows alike"

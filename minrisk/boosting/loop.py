@@ -167,7 +167,7 @@ def boost(
 ) -> Progress:
     """Add rounds until `n_rounds` are there, no learner lowers the loss, it is low enough, or somebody says stop.
 
-    A round after which the loss is beyond float64, as learning rates far above 1 may do, is not kept and the last one.
+    A round whose loss overflows float64, as with learning rates far above 1, is dropped and ends the training.
 
     Parameters
     ----------

@@ -188,7 +188,6 @@ class Settings(NamedTuple):
     pool: bool = True
     binning: str = "quantile"
     max_bins: int | None = None
-    time_budget: float | None = None
     seed: int = 0
     left_open: frozenset[str] = frozenset()  # what the caller did not state
 

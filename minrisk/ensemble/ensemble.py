@@ -25,7 +25,7 @@ from minrisk.costs import CostMatrix
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.ensemble import defaults
 from minrisk.ensemble.calibration import Mixture, fit_mixture, fit_weight
-from minrisk.ensemble.members import CrossFit
+from minrisk.ensemble.members import CrossFit, Task
 from minrisk.model.additive import AdditiveModel, pack
 from minrisk.model.cascade import NEVER, Cascade, DecisionRule, stage_rounds
 from minrisk.model.links import LINK_KERNELS, Link, expected_costs
@@ -51,9 +51,14 @@ class Ensemble(NamedTuple):
     mixture: Mixture | None = None
 
     @property
+    def task(self) -> Task:
+        """What every kind is trained for."""
+        return self.fits[0].kind.task
+
+    @property
     def link(self) -> Link | None:
         """From scores to probabilities: that of every kind."""
-        return self.fits[0].kind.task.link
+        return self.task.link
 
     @property
     def plain(self) -> CrossFit:
@@ -67,7 +72,7 @@ class Ensemble(NamedTuple):
 
     @property
     def n_rounds(self) -> int:
-        """Count its model's: of boosters; else a tree of each other kind is one, and kernels alone are one as well."""
+        """Count the rounds of its model: of boosters; without any, the trees of a member, or one for kernels alone."""
         of_trees = max((fit.n_rounds for fit in self.boosted), default=0) or max(fit.n_trees for fit in self.fits)
         return of_trees or int(any(fit.n_rounds for fit in self.fits))
 
@@ -110,7 +115,8 @@ def mixed(fits: list[CrossFit], start: FloatArray, dropped: list[CrossFit]) -> E
 
     Those of weight 0 have no part; without any, the class frequencies stay, as the first kind without its rounds.
     """
-    link, folded = fits[0].kind.task.link, fits[0].kind.task.folded
+    task = fits[0].kind.task
+    link, folded = task.link, task.folded
     assert link is not None
     doubt = np.array([fit.doubt for fit in fits])
     frequencies = np.exp(folded.cost_facts.log_frequencies())
@@ -195,11 +201,12 @@ def or_constant(ensemble: Ensemble, constants: list[Progress], cost: FloatArray)
     Of equals the members, if they have rounds and it costs anything.
     """
     fit = ensemble.fits[0]
-    held = fit.kind.task.folded.constant([np.asarray(made.intercept) for made in constants])
+    folded = fit.kind.task.folded
+    held = folded.constant([np.asarray(made.intercept) for made in constants])
     least = _risk(held, None, 1.0, None)
     if fit.n_rounds and least > 0.0 and not fit.risk - least > SAME_RISK * fit.risk:
         return ensemble
-    of_all = fit.kind.task.folded.stated_facts.constant_scores()
+    of_all = folded.stated_facts.constant_scores()
     members = [replace(made, intercept=of_all) for made in constants]
     return ensemble_of(fit._replace(members=members, n_rounds=0, held=held), cost)
 
@@ -231,7 +238,7 @@ def averaged_model(ensemble: Ensemble, n_features: int) -> AdditiveModel:
             vectors.append(factor * part.vectors[t] if grown else np.zeros((1, D)))
             weights.append(weight)
         rounded.append(RoundedVectors.of(np.concatenate(vectors), exponent))
-    packed, projection = pack(trees), ensemble.fits[0].kind.task.table.projection
+    packed, projection = pack(trees), ensemble.task.table.projection
     gain = packed.gain * np.repeat(weights, np.diff(packed.offsets))[packed.named]
     packed = replace(packed, gain=shortened(gain))  # which nothing but importances is computed from
     if projection is not None:
@@ -318,7 +325,7 @@ def cascade_of(ensemble: Ensemble, n_rounds: int, costs: CostMatrix) -> Cascade 
         return None
     step = judging_step(n, K, rule)
     scores, weight = held.sampled(step)
-    whole, folded = scores.astype(np.float64), ensemble.fits[0].kind.task.folded
+    whole, folded = scores.astype(np.float64), ensemble.task.folded
     # Rows say what trees answer to those that are left out; they hold no scores meanwhile.
     left_out: list[list[Rows]] = []
     for kind in (fit.kind for fit in ensemble.fits):

@@ -31,7 +31,6 @@ from minrisk.model.projection import Projection
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
-from minrisk.rows.factory import folded_rows
 from minrisk.rows.folded import FoldedRows
 from minrisk.rows.placed import CountedRows, PlacedRows
 
@@ -129,7 +128,7 @@ def bin_table(
     rows : ndarray of int, (n,)
         Of X, that count; put into the order of the folds.
     costs : RowCosts
-        Theirs, as stated; the same.
+        Of these rows, as stated; put into the order of the folds likewise.
     per_row : bool
         Whether costs differ by row.
     settings : Settings
@@ -150,7 +149,7 @@ def bin_table(
     cv = settings.cv if folds is None else folds
     folds = folds_of(cv, X, given, y, rows, costs.label, settings.seed, differ_by, group)
     if folds.max() == 0:
-        return Table(X, rows, columns), folded_rows(costs, folds)
+        return Table(X, rows, columns), FoldedRows(costs, folds)
     order = np.argsort(folds, kind="stable")  # members leave a fold out without a copy of the others
     columns.reorder(order)
     rows[:] = rows[order]  # in place: copies would be the peak of memory
@@ -168,7 +167,7 @@ def bin_table(
 
     finer = settings.pool and fine != usual and not is_wide(n, d)
     table = Table(X, rows, columns, bin_finer if finer else None, add_linear if settings.pool else None, source)
-    return table, folded_rows(costs, folds)
+    return table, FoldedRows(costs, folds)
 
 
 # -- bins -------------------------------------------------------------------------------------------------------------
@@ -518,7 +517,7 @@ class FoldedPiece:
 
     def folded(self) -> FoldedRows:
         """Return the rows with what mistakes cost."""
-        return folded_rows(self._counted.costs.at(self._order), self._folds, self.place)
+        return FoldedRows(self._counted.costs.at(self._order), self._folds, place=self.place)
 
     def columns(self, binning: str, max_bins: int | None, workers: Workers) -> Columns:
         """Bin the features."""

@@ -176,7 +176,7 @@ def vary(ensemble: Ensemble, cost: FloatArray) -> Ensemble:
 
     Each joins by the share that out-of-fold rows give it, if their decisions then cost no more than before.
     """
-    task, n, risk = ensemble.fits[0].kind.task, ensemble.held.n_folds, validated_risk(ensemble, cost)
+    task, n, risk = ensemble.task, ensemble.held.n_folds, validated_risk(ensemble, cost)
     driver, random, number = task.driver, np.random.RandomState(task.settings.seed), 0
     if not driver.limited or ensemble.link is None or not n or not any(fit.n_rounds for fit in ensemble.boosted):
         return ensemble
@@ -202,7 +202,7 @@ def vary(ensemble: Ensemble, cost: FloatArray) -> Ensemble:
 
 def finish(ensemble: Ensemble) -> Ensemble:
     """Return the ensemble with the last rounds of its members."""
-    driver, fits = ensemble.fits[0].kind.task.driver, [fit for fit in ensemble.fits if fit.n_folds]
+    driver, fits = ensemble.task.driver, [fit for fit in ensemble.fits if fit.n_folds]
     if not driver.stop.over:
         driver.watch.phase("last rounds", sum(fit.kind.last_rounds(fit) * len(fit.members) for fit in fits))
     fits = [fit.kind.finish(fit) if fit.n_folds and fit.n_rounds else fit for fit in ensemble.fits]

@@ -1,4 +1,4 @@
-"""The one place where rows are made."""
+"""Rows of the kind that a recipe asks for."""
 
 from __future__ import annotations
 
@@ -10,35 +10,9 @@ from minrisk._typing import IntArray
 from minrisk._utils.workers import Workers
 from minrisk.data.binning import Binner
 from minrisk.data.row_blocks import RowBlocks
-from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
-from minrisk.rows.exchange import Place
-from minrisk.rows.folded import FoldedRows
 from minrisk.rows.rows import Rows
 from minrisk.rows.similar import SimilarRows
-
-
-def folded_rows(costs: RowCosts, folds: IntArray, place: Place | None = None) -> FoldedRows:
-    """Make rows that stand fold after fold, of these costs; `place`, where they are not all."""
-    return FoldedRows(costs, folds, binned_rows, place=place)
-
-
-def binned_rows(
-    columns: Columns, costs: RowCosts, left_out: tuple[int, int], workers: Workers, place: Place | None = None
-) -> Rows:
-    """Make plain rows of columns that others may read as well.
-
-    Nothing is learnt from rows start..stop that are left out: their weights in `costs` must be 0.
-    """
-    return Rows(
-        X_binned=columns.binned,
-        n_bins=columns.n_bins,
-        costs=costs,
-        workers=workers,
-        left_out=left_out,
-        index=columns.index,
-        place=place,
-    )
 
 
 def make_rows(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -162,7 +162,7 @@ class HeldOut:
         return type(self)(rows, scores, self.n_folds)
 
     def risk(self, link: Link | None, temperature: float, matrix: FloatArray | None) -> float:
-        """Return mean avoidable cost, as stated, of the decisions: by `matrix` where scores give probabilities."""
+        """Return the mean cost of the decisions in the unit of the table, by `matrix` if scores give probabilities."""
         costs, n = self._rows.stated, self._n_here
         parts = [slice(a, min(n, a + RISK_ROWS)) for a in range(0, n, RISK_ROWS)]
         decisions = [least_cost(link, self._scores[p].astype(float), temperature, matrix) for p in parts]
@@ -245,8 +245,6 @@ class FoldedRows:
         Of these rows.
     folds : ndarray of int, (n,)
         Ascending.
-    make : callable
-        `minrisk.rows.factory.binned_rows`: makes the rows of members.
     trained : RowCosts, optional
         What members train on; default: what was stated.
     place : Place, optional
@@ -254,14 +252,8 @@ class FoldedRows:
     """
 
     def __init__(
-        self,
-        stated: RowCosts,
-        folds: IntArray,
-        make: Callable[..., Rows],
-        trained: RowCosts | None = None,
-        place: Place | None = None,
+        self, stated: RowCosts, folds: IntArray, trained: RowCosts | None = None, place: Place | None = None
     ) -> None:
-        self._make = make
         self.place = place or everything(len(folds))
         stated = stated._replace(place=self.place)
         self.stated, self.folds = stated, folds
@@ -315,13 +307,21 @@ class FoldedRows:
         """Return the same rows, whose members train on 0/1 costs."""
         stated = self.stated
         trained = RowCosts(1.0 - np.eye(n_classes), stated.label, stated.weight, stated.label)
-        return FoldedRows(stated, self.folds, self._make, trained, self.place)
+        return FoldedRows(stated, self.folds, trained, self.place)
 
     def without(self, fold: int | None, columns: Columns, workers: Workers) -> Rows:
         """Return rows of these columns from those outside a fold, which is left out; None: all of them."""
         left_out = (0, 0) if fold is None else (int(self._sizes[fold]), int(self._sizes[fold + 1]))
         costs = self.trained._replace(weight=self._weight_without(fold))
-        rows = self._make(columns, costs, left_out, workers, self.place)
+        rows = Rows(
+            X_binned=columns.binned,
+            n_bins=columns.n_bins,
+            costs=costs,
+            workers=workers,
+            left_out=left_out,  # whose weights in the costs are 0
+            index=columns.index,
+            place=self.place,
+        )
         rows.share_weights(self.trained.weight)  # the fold is left out by now: members read one array
         return rows
 
@@ -407,7 +407,7 @@ class FoldedRows:
         place = self.place.among(rows, len(self.folds))
         row = np.arange(len(rows), dtype=np.int32)
         own = RowCosts(costs.table[costs.row[rows]], row, costs.weight[rows], costs.label[rows], per_row=True)
-        made = ClassRows(own, number[self.folds[rows]], self._make, place=place)
+        made = ClassRows(own, number[self.folds[rows]], place=place)
         made.own_folds = np.flatnonzero(counts).tolist()
         return made, columns.some(n_features, rows)
 

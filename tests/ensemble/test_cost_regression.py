@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 import minrisk
 from minrisk import MinRiskClassifier, REBELClassifier, costs
 from minrisk.ensemble.cost_regression import packed_regression
-from minrisk.rows.factory import folded_rows
+from minrisk.rows.folded import FoldedRows
 from tests.helpers.common import make_costs
 
 C = np.array([[0, 1, 4], [2, 0, 1], [10, 3, 0.0]])
@@ -103,7 +103,7 @@ def rows_held_out(n=90, D=3, seed=0):
     """Folded rows with weights and costs of their own, scores of two members, and random class of each row."""
     rng = np.random.default_rng(seed)
     table, label, weight = rng.exponential(size=(n, D)), rng.integers(0, 3, n), rng.uniform(0.5, 2.0, n)
-    folded = folded_rows(make_costs(table, np.arange(n), weight, label), np.repeat([0, 1, 2], n // 3))
+    folded = FoldedRows(make_costs(table, np.arange(n), weight, label), np.repeat([0, 1, 2], n // 3))
     scores = [rng.normal(size=(n, D)).astype(np.float32) for _ in range(4)]
     return folded, [folded.held_out(np.split(one, 3)) for one in scores], scores, folded.stated
 
@@ -200,7 +200,7 @@ def test_weights_count_in_the_regression():
 def test_a_class_without_weight_costs_as_all_do_in_the_mean():
     table = np.array([[0.0, 2.0], [4.0, 0.0], [1.0, 1.0]])
     costs_of = make_costs(table, np.arange(3), np.array([1.0, 0.0, 3.0]), np.array([0, 1, 0]))
-    folded = folded_rows(costs_of, np.zeros(3, dtype=int))
+    folded = FoldedRows(costs_of, np.zeros(3, dtype=int))
     np.testing.assert_allclose(folded.class_costs(2), [[0.75, 1.25], [0.75, 1.25]])
 
 

@@ -26,7 +26,7 @@ from minrisk.ensemble.table import Table
 from minrisk.model.additive import pack
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import RowCosts
-from minrisk.rows.factory import folded_rows
+from minrisk.rows.folded import FoldedRows
 from tests.helpers.common import slow_after, without_kinds
 from tests.helpers.pools import USUAL
 
@@ -49,7 +49,7 @@ def task_of(X, y, weight=None, K=None, source=None, max_bins=32, n_folds=4, link
     columns = Columns(binner.transform(X), binner.n_bins, binner.thresholds)
     costs = RowCosts(1.0 - np.eye(K), y, weight, y)
     table = Table(X, np.arange(n), columns, source=source)
-    return Task(table, folded_rows(costs, np.arange(n) * n_folds // n), "softmax", link, USUAL, Driver())
+    return Task(table, FoldedRows(costs, np.arange(n) * n_folds // n), "softmax", link, USUAL, Driver())
 
 
 def columns_of_rows(design):

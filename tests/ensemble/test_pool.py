@@ -24,7 +24,7 @@ from minrisk.model.links import log_probabilities
 from minrisk.model.projection import Projection
 from minrisk.model.trees import CONSTANT
 from minrisk.rows.columns import Columns
-from minrisk.rows.factory import folded_rows
+from minrisk.rows.folded import FoldedRows
 from tests.helpers.common import check_packed, make_costs, random_costs, without_kinds
 from tests.helpers.pools import USUAL, example
 from tests.helpers.walks import added, random_tree
@@ -54,7 +54,7 @@ class Judges:
             [[np.sum((self.folds == b) & (codes == k) & (self.weight > 0)) for k in range(K)] for b in range(len(own))]
         )
         self.counted = np.where((counts.sum(axis=0) > counts)[self.folds, codes], self.weight, 0.0)
-        self.folded = folded_rows(make_costs(1 - np.eye(K), codes, self.weight), self.folds)
+        self.folded = FoldedRows(make_costs(1 - np.eye(K), codes, self.weight), self.folds)
         self.frequencies = (own.sum(axis=0) + 0.5) / (own.sum() + K / 2)
 
     def held(self, scores, n_folds=None):
@@ -304,7 +304,7 @@ class Told(Kind):
         (n, K), self.scores, self.calls = scores.shape, scores, []
         self.name = name
         table, self.folds = Table(np.zeros((n, 1)), np.arange(n), None), folds
-        self.folded = folded_rows(
+        self.folded = FoldedRows(
             stated or make_costs(1 - np.eye(K), codes, np.ones(n) if weight is None else weight), folds
         )
         super().__init__(Task(table, self.folded.blind(K), "softmax", link, USUAL, Driver(workers=workers)))

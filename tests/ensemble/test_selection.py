@@ -44,7 +44,7 @@ from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.model.links import LINK_KERNELS, least_cost, log_probabilities
 from minrisk.rows.columns import Columns
-from minrisk.rows.factory import folded_rows
+from minrisk.rows.folded import FoldedRows
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from tests.helpers.common import coupled_loss, held_out, make_costs, make_data, make_rows, random_costs
 from tests.helpers.pools import USUAL, example
@@ -333,7 +333,7 @@ def test_gains_over_other_scores_and_what_is_mixed(link):
     """Row by row; the squares are of weighted rows, which are as many rows as they weigh."""
     rng = np.random.default_rng(14)
     folds, y, weights = np.sort(rng.integers(0, 3, 150)), rng.integers(0, 3, 150), rng.uniform(0.2, 2, 150)
-    folded = folded_rows(make_costs(1 - np.eye(3), y, weights), folds)
+    folded = FoldedRows(make_costs(1 - np.eye(3), y, weights), folds)
     one, other = (np.float32(rng.normal(size=(150, 3)) + np.eye(3)[y]) for _ in range(2))
     parts = [folded.held_out([scores[folds == fold] for fold in range(3)]) for scores in (one, other)]
     base, slope = frequencies_without(link, y, weights, folds, 3), LINK_KERNELS[link][1]
@@ -474,7 +474,7 @@ def kind_of(surrogate, rows, binner, folds, seed=0, workers=None, features=None,
     link = {"exponential": "sigmoid2", "softmax": "softmax"}.get(surrogate)
     columns = Columns(rows.X_binned, binner.n_bins, binner.thresholds)
     n, d = rows.n_samples, rows.n_features
-    table, folded = Table(np.zeros((n, d)), np.arange(n), columns), folded_rows(rows.costs, folds)
+    table, folded = Table(np.zeros((n, d)), np.arange(n), columns), FoldedRows(rows.costs, folds)
     driver = Driver(workers=workers)
     driver.watch = SimpleNamespace(watching=watching, run=driver.watch.run, stop=driver.stop)
     made = Tried(Task(table, folded, surrogate, link, USUAL._replace(seed=seed), driver))
@@ -748,7 +748,7 @@ class ToldKind(Kind):
 
     def __init__(self, y, folds):
         table = Table(np.zeros((len(y), 1)), np.arange(len(y)), None)
-        folded = folded_rows(make_costs(1 - np.eye(2), y, np.ones(len(y))), folds)
+        folded = FoldedRows(make_costs(1 - np.eye(2), y, np.ones(len(y))), folds)
         super().__init__(Task(table, folded, "gll", None, USUAL, Driver()))
 
 
@@ -897,7 +897,7 @@ def test_gentle_trees_are_for_data_that_are_not_wide_and_random_ones_see_what_th
     columns = Columns(np.zeros((d, 1), dtype=np.uint8), np.full(d, 2), ())
     seen = [np.arange(d + 3), np.r_[: d + 1, d + 3 : d + 5]]
     table = Table(np.zeros((n, d)), np.arange(n), columns, None, lambda: (None, seen) if linear else None)
-    blind = folded_rows(make_costs(1 - np.eye(3), y, np.ones(n)), np.zeros(n, dtype=int))
+    blind = FoldedRows(make_costs(1 - np.eye(3), y, np.ones(n)), np.zeros(n, dtype=int))
     task = Task(table, blind, "softmax", "softmax", USUAL, Driver())
     of_trees = [
         kind for cls in CHALLENGERS if issubclass(cls, Plain) and (kind := cls.of(task)) is not None and kind.ready()
@@ -917,7 +917,7 @@ def test_trees_of_other_kinds_differ_from_plain_ones(d, linear, K):
     columns = Columns(np.zeros((d, 1), dtype=np.uint8), np.full(d, 2), ())
     seen = [np.arange(3 * d)] * 4
     table = Table(np.zeros((500, d)), np.arange(500), columns, None, lambda: (None, seen) if linear else None)
-    blind = folded_rows(make_costs(1 - np.eye(K), y, np.ones(500)), np.zeros(500, dtype=int))
+    blind = FoldedRows(make_costs(1 - np.eye(K), y, np.ones(500)), np.zeros(500, dtype=int))
     task = Task(table, blind, "softmax", "softmax", USUAL, Driver())
     random, gentle = Random(task), Gentle(task)
     assert random.ready() and gentle.ready()

@@ -27,7 +27,7 @@ from minrisk.model import projection as module
 from minrisk.model.additive import FINER
 from minrisk.model.projection import SmoothScores
 from minrisk.rows.costs import RowCosts
-from minrisk.rows.factory import folded_rows
+from minrisk.rows.folded import FoldedRows
 from tests.helpers.pools import USUAL
 
 
@@ -128,7 +128,7 @@ def test_rows_that_do_not_differ_have_no_landmarks(X):
 
 # -- one member ----------------------------------------------------------------------------------------------------------
 def smooth_kind(X, costs):
-    return smooth_kind_of(X, folded_rows(costs, np.zeros(len(X), dtype=int)))
+    return smooth_kind_of(X, FoldedRows(costs, np.zeros(len(X), dtype=int)))
 
 
 def smooth_kind_of(X, folded):
@@ -142,7 +142,7 @@ def member_of(X, y, weight, left_out, K):
     folds = np.zeros(len(X), dtype=int)
     for row in left_out or ():
         folds[row:] += 1
-    kind = smooth_kind_of(X, folded_rows(costs, folds))
+    kind = smooth_kind_of(X, FoldedRows(costs, folds))
     return kind, SmoothMember(kind.basis, kind.few, kind.task.folded, 1 if left_out else None)
 
 

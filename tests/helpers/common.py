@@ -20,7 +20,6 @@ from minrisk.model.rounded_vectors import shortened
 from minrisk.model.trees import by_levels
 from minrisk.rows.base import LIMITS
 from minrisk.rows.costs import RowCosts
-from minrisk.rows.factory import binned_rows
 from minrisk.rows.folded import FoldedRows, HeldOut
 from minrisk.rows.row_losses import LossColumns
 from minrisk.rows.rows import Rows
@@ -135,7 +134,7 @@ def held_out(scores, codes, weight=None):
     """Scores of left-out rows, in their precision. Another fold has a row of each class, so that all of them judge."""
     (n, K), weight = scores.shape, np.ones(len(scores)) if weight is None else weight
     label, weights = np.concatenate([codes, np.arange(K)]), np.concatenate([weight, np.full(K, weight.max())])
-    folded = FoldedRows(make_costs(1 - np.eye(K), label, weights), np.repeat([0, 1], [n, K]), binned_rows)
+    folded = FoldedRows(make_costs(1 - np.eye(K), label, weights), np.repeat([0, 1], [n, K]))
     return HeldOut(folded, scores, 1)
 
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk.rows import factory
+from minrisk.rows import folded as folded_module
 from minrisk.rows.columns import Columns
 from minrisk.rows.exchange import Place
 from minrisk.rows.folded import FoldedRows
@@ -285,7 +286,6 @@ class PiecedFoldedRows(Pieced):
                 lambda p=p, own=own: FoldedRows(
                     type(costs)(*copy.deepcopy(tuple(costs.at(own)))),
                     folds[own].copy(),
-                    factory.binned_rows,
                     place=Place(self.cuts[p], cuts[-1], Together(self._meeting, p), segments[p]),
                 )
                 for p, own in enumerate(self.rows)
@@ -418,6 +418,6 @@ def in_pieces(monkeypatch: Any, n_pieces: int, in_folds: bool = False) -> list[P
     monkeypatch.setattr(
         factory, "make_rows", lambda kind, *given, **options: make_rows(pieced(kind), *given, **options)
     )
-    monkeypatch.setattr(factory, "Rows", pieced(factory.Rows))
-    monkeypatch.setattr("minrisk.ensemble.table.folded_rows", folded_rows)
+    monkeypatch.setattr(folded_module, "Rows", pieced(folded_module.Rows))
+    monkeypatch.setattr("minrisk.ensemble.table.FoldedRows", folded_rows)
     return made

@@ -27,7 +27,7 @@ from minrisk import (
 from minrisk._kernels._dtypes import EXACT_ROWS
 from minrisk.ensemble import defaults
 from minrisk.model.cascade import NEVER
-from minrisk.rows import factory, growth
+from minrisk.rows import growth
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.exchange import Place
 from minrisk.rows.folded import FoldedRows
@@ -298,7 +298,7 @@ def test_a_sample_goes_by_the_numbers_of_rows(in_folds):
     n, folds = 101, np.repeat([0, 1, 2], [40, 1, 60])
     y, scores = np.arange(n, dtype=np.int32) % 3, np.random.default_rng(0).normal(size=(2, 3, 3))
     costs = RowCosts(1 - np.eye(3), y, np.arange(n) + 1.0, y)
-    one = FoldedRows(costs, folds, factory.binned_rows)
+    one = FoldedRows(costs, folds)
     some = PiecedFoldedRows([0, 0, 1, 57, n], costs, folds, [], in_folds)
     first, second = scores.astype(np.float32)[:, folds[:41]]
     for step in (1, 2, 7, 40, 200):
