@@ -41,7 +41,16 @@ FOLDER = click.Path(path_type=Path, file_okay=False, exists=True, writable=True)
 
 
 class Command(click.Command):
-    """A command that, before any work, makes sure that no stream is read twice and that its files can be written."""
+    """A command that, before any work, makes sure that nothing is said or read twice and that files can be written."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse arguments; refuse an option that is given twice, of which click would take the last one in silence."""
+        found = self.make_parser(ctx).parse_args(list(args))[2]
+        for one in found:
+            takes_one = isinstance(one, click.Option) and not (one.multiple or one.is_flag)
+            if takes_one and found.count(one) > 1:
+                raise click.UsageError(f"{one.opts[0]} must be given once, got it {found.count(one)} times", ctx)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Look at the files, and run."""

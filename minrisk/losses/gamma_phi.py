@@ -121,6 +121,10 @@ class GammaPhiLoss(Differences):
         """Return the names of gamma and phi."""
         return " of ".join(part if isinstance(part, str) else "a function" for part in (self.gamma, self.phi))
 
+    def unit(self, costs: RowCosts) -> float:
+        """Return that of the costs where gamma is the identity; else the loss is no multiple of the costs."""
+        return costs.unit if self.gamma == "identity" else 1.0
+
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
         return 0.0
 

@@ -160,6 +160,16 @@ def test_which_losses_give_probabilities(wine):
         MCBoostClassifier(loss="mc", decision="bayes").fit(X, y, cost=COST[y])
 
 
+@pytest.mark.parametrize(("loss", "gamma"), [("gll", "log"), ("gel", "identity")])
+def test_the_family_has_the_losses_of_its_members_in_any_scale_of_costs(loss, gamma, wine):
+    scale = {} if loss == "gel" else {"cost_scale": 2.5}
+    own = MCBoostClassifier(COST, loss=loss, n_estimators=3, **scale).fit(*wine)
+    of_family = MCBoostClassifier(
+        COST, loss="gamma-phi", gamma=gamma, phi="exponential", n_estimators=3, cost_scale=2.5
+    )
+    np.testing.assert_allclose(of_family.fit(*wine).train_loss_, own.train_loss_, rtol=1e-9)
+
+
 def test_blocks_of_rows_do_not_matter():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 4)), rng.integers(0, 3, 300)

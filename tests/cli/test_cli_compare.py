@@ -203,6 +203,10 @@ REFUSED = {
         "--methods: the method 'no.such.Thing' cannot be imported",
     ),
     "comma": ("one.csv --target grade --methods rebel,", "must be names between commas"),
+    "methods twice": (
+        "one.csv --target grade --methods rebel --methods minrisk",
+        "--methods must be given once, got it 2 times",
+    ),
     "method twice": ("one.csv --target grade --methods rebel,rebel", "names 'rebel' twice"),
     "folds": ("one.csv --target grade --cv 1", "'--cv': 1 is not in the range"),
     "jobs": ("one.csv --target grade --n-jobs 0", "'--n-jobs': must be a number"),

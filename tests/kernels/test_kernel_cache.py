@@ -35,10 +35,10 @@ class Compiled(event.Listener):
         pass
 event.register("numba:compile", Compiled())
 from minrisk._kernels._cache import writable_folder
-from minrisk._kernels.histogram import bin_column, padded_thresholds
-out = np.empty(4, dtype=np.uint8)
-bin_column(np.arange(4.0), padded_thresholds([0.5, 2.5]), out)
-assert out.tolist() == [0, 1, 1, 2]
+from minrisk._kernels.links import row_dots
+out = np.empty(2)
+row_dots(np.eye(2), np.array([[3.0, 1.0], [2.0, 4.0]]), out)
+assert out.tolist() == [3, 4]
 print(n, writable_folder())
 """
 
@@ -280,8 +280,7 @@ def test_any_bit_that_is_wrong_is_found(tmp_path):
 
 FULL = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
 VANISHED = CALL.replace(
-    "from minrisk._kernels.histogram",
-    "import shutil\nshutil.rmtree(writable_folder())\nfrom minrisk._kernels.histogram",
+    "from minrisk._kernels.links", "import shutil\nshutil.rmtree(writable_folder())\nfrom minrisk._kernels.links"
 )
 
 
@@ -413,7 +412,7 @@ def test_another_user_runs_only_what_is_certainly_theirs():
 
 
 def test_changed_sources_are_compiled_and_copied_ones_are_not(installed):
-    source = installed.folder / "minrisk" / "_kernels" / "histogram.py"
+    source = installed.folder / "minrisk" / "_kernels" / "links.py"
     assert installed.call()[0] == 1
     os.utime(source, (1, 1))
     assert installed.call()[0] == 0
