@@ -562,8 +562,8 @@ def test_a_warmup_whose_kernels_could_not_be_kept_fails(monkeypatch):
 
 
 # -- what is refused -----------------------------------------------------------------------------------------------
-def fit_with(*options, data="train.csv", target="grade", out="new.minrisk"):
-    return ("fit", "{}/" + data, "--target", target, "--n-estimators", "2", "--out", "{}/" + out, *options)
+def fit_with(*options, data="train.csv", target="grade", out="new.minrisk", rounds="2"):
+    return ("fit", "{}/" + data, "--target", target, "--n-estimators", rounds, "--out", "{}/" + out, *options)
 
 
 REFUSED = {
@@ -571,8 +571,8 @@ REFUSED = {
     "no target": ("fit {}/train.csv --out {}/m", "Missing option '--target'. Try 'minrisk fit --help'"),
     "no out": ("fit {}/train.csv --target grade", "Missing option '--out'"),
     "unknown option": (fit_with("--depth 3"), "No such option"),
-    "rounds": (fit_with("--n-estimators 0"), "'--n-estimators': 0 is not in the range"),
-    "rounds word": (fit_with("--n-estimators many"), "'many' is not a valid integer"),
+    "rounds": (fit_with(rounds="0"), "'--n-estimators': 0 is not in the range"),
+    "rounds word": (fit_with(rounds="many"), "'many' is not a valid integer"),
     "depth": (fit_with("--max-depth 65"), "'--max-depth': 65 is not in the range"),
     "rate": (fit_with("--learning-rate 0"), "'--learning-rate': 0.0 is not in the range"),
     "rate nan": (fit_with("--learning-rate nan"), "learning.rate"),
@@ -615,7 +615,11 @@ REFUSED = {
         fit_with("--delimiter é"),
         "'--delimiter': must be one ASCII character, or tab; got 'é'",
     ),
-    "folder to be": (fit_with("--out nodir/"), "nodir/ cannot be written: it is a folder; give the name of a file"),
+    "option twice": (
+        fit_with("--n-estimators=3"),
+        "--n-estimators must be given once, got it 2 times. Try 'minrisk fit",
+    ),
+    "folder to be": (fit_with(out="nodir/"), "nodir/ cannot be written: it is a folder; give the name of a file"),
     "decisions in a folder to be": ("predict m t.csv --out nodir/", "nodir/ cannot be written: it is a folder"),
     "long name of data": (fit_with(data="x" * 5000 + ".csv"), "there is no file .*x{90}"),
     "long name of costs": (fit_with("--costs", "x" * 5000), "got 'x{99}…', which is no file"),

@@ -184,7 +184,7 @@ def test_evaluation_is_weighed(folder):
     run(
         "fit",
         folder / "t.csv",
-        f"--target kind --drop w --drop day --drop zip --drop patient {FEW} --n-estimators 1 --out {folder}/m",
+        f"--target kind --drop w --drop day --drop zip --drop patient --method rebel --n-estimators 1 --out {folder}/m",
     )
     frame = table().sort_values("x").reset_index(drop=True)
     frame["w"] = np.where(np.arange(N) % 7 == 0, 3, 1)
