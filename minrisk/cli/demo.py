@@ -88,7 +88,7 @@ class Result(NamedTuple):
 
 
 class Study(NamedTuple):
-    """What the demonstration found."""
+    """Hold what the demonstration found."""
 
     results: list[Result]
     models: dict[str, Any]  # of the first split, by method

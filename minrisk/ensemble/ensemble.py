@@ -52,7 +52,7 @@ class Ensemble(NamedTuple):
 
     @property
     def task(self) -> Task:
-        """What every kind is trained for."""
+        """Return what every kind is trained for."""
         return self.fits[0].kind.task
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import ClassVar, NamedTuple
 
@@ -39,11 +38,6 @@ class Differences(RowLoss):
     @property
     def traits(self) -> frozenset[str]:
         return frozenset({JOINT})
-
-    @property
-    @abstractmethod
-    def base(self) -> str:
-        """Return name of the loss."""
 
     @property
     def relative(self) -> bool:

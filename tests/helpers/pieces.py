@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk.rows import factory
-from minrisk.rows import folded as folded_module
 from minrisk.rows.columns import Columns
 from minrisk.rows.exchange import Place
 from minrisk.rows.folded import FoldedRows
@@ -418,6 +417,6 @@ def in_pieces(monkeypatch: Any, n_pieces: int, in_folds: bool = False) -> list[P
     monkeypatch.setattr(
         factory, "make_rows", lambda kind, *given, **options: make_rows(pieced(kind), *given, **options)
     )
-    monkeypatch.setattr(folded_module, "Rows", pieced(folded_module.Rows))
+    monkeypatch.setattr("minrisk.rows.folded.Rows", pieced(factory.Rows))
     monkeypatch.setattr("minrisk.ensemble.table.FoldedRows", folded_rows)
     return made
