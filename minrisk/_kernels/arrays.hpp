@@ -1,0 +1,113 @@
+// Arrays of kernels: views of NumPy's memory, rows of views, and memory of a kernel's own.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#ifdef MINRISK_CHECKED
+#include <cstdio>
+#include <cstdlib>
+#endif
+
+namespace minrisk {
+
+using std::int16_t, std::int32_t, std::int64_t, std::int8_t, std::uint16_t, std::uint32_t, std::uint64_t, std::uint8_t;
+
+// A C-contiguous array of N dimensions that somebody else keeps. a(i, k) is an entry, a[i] a row (of a vector, an
+// entry). With MINRISK_CHECKED an index out of range ends the process; otherwise nothing is checked.
+template <class T, int N> struct View {
+    T *data = nullptr;
+    std::array<int64_t, N> shape{};
+
+    View() = default;
+    View(T *data, std::array<int64_t, N> shape) : data(data), shape(shape) {}
+    // What may be written can be read.
+    template <class U>
+        requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>)
+    View(const View<U, N> &other) : data(other.data), shape(other.shape) {}
+
+    int64_t size() const {
+        int64_t product = 1;
+        for (int64_t extent : shape) product *= extent;
+        return product;
+    }
+
+    template <class... I>
+        requires(sizeof...(I) == N)
+    T &operator()(I... index) const {
+        int64_t place = 0;
+        int axis = 0;
+        ((check(index, axis), place = place * shape[axis] + static_cast<int64_t>(index), ++axis), ...);
+        return data[place];
+    }
+
+    decltype(auto) operator[](int64_t i) const {
+        check(i, 0);
+        if constexpr (N == 1) {
+            return static_cast<T &>(data[i]);
+        } else {
+            std::array<int64_t, N - 1> rest;
+            std::copy(shape.begin() + 1, shape.end(), rest.begin());
+            int64_t stride = 1;
+            for (int64_t extent : rest) stride *= extent;
+            return View<T, N - 1>(data + i * stride, rest);
+        }
+    }
+
+    // Rows start..stop.
+    View slice(int64_t start, int64_t stop) const {
+        View part = *this;
+        part.data += start * (size() / std::max<int64_t>(shape[0], 1));
+        part.shape[0] = stop - start;
+        return part;
+    }
+
+    // The same entries in one row.
+    View<T, 1> flat() const { return {data, {size()}}; }
+
+    void fill(T value) const { std::fill(data, data + size(), value); }
+
+  private:
+    void check([[maybe_unused]] int64_t index, [[maybe_unused]] int axis) const {
+#ifdef MINRISK_CHECKED
+        if (index < 0 || index >= shape[axis]) {
+            std::fprintf(stderr, "minrisk: index %lld of axis %d, which has %lld\n", static_cast<long long>(index),
+                         axis, static_cast<long long>(shape[axis]));
+            std::abort();
+        }
+#endif
+    }
+};
+
+template <class T> using Vector = View<T, 1>;
+template <class T> using Matrix = View<T, 2>;
+template <class T> using Cube = View<T, 3>;
+
+// An array of a kernel's own, not filled; `zeros` makes one of zeros. NumPy gets it without a copy (`binding.hpp`).
+template <class T, int N> struct Array : View<T, N> {
+    std::unique_ptr<T[]> memory;
+
+    Array() = default;
+    template <class... I>
+        requires(sizeof...(I) == N)
+    explicit Array(I... extents) {
+        this->shape = {static_cast<int64_t>(extents)...};
+        memory = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(this->size()));
+        this->data = memory.get();
+    }
+};
+
+template <class T, class... I> Array<T, sizeof...(I)> zeros(I... extents) {
+    Array<T, sizeof...(I)> array(extents...);
+    array.fill(T(0));
+    return array;
+}
+
+// The larger and the smaller of two, the second one where they do not compare: of a missing value and b, b.
+template <class T> T larger(T a, T b) { return a > b ? a : b; }
+template <class T> T smaller(T a, T b) { return a < b ? a : b; }
+
+} // namespace minrisk
