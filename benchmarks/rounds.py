@@ -35,7 +35,7 @@ import numpy as np
 from benchmarks.common import parser, save, show
 from benchmarks.time_to_error import SINGLE
 from minrisk import MinRiskClassifier
-from minrisk._kernels._exponential import exponential
+from minrisk._kernels.exponential import exponential
 from minrisk.boosting.monitors import ProgressBar
 from minrisk.ensemble.defaults import feature_share
 from minrisk.rows.growth import Growth

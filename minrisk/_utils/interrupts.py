@@ -53,7 +53,7 @@ class StopRequest:
 
 
 def _is_interrupt(problem: BaseException) -> bool:
-    """Return whether it is `KeyboardInterrupt`, or what becomes of one that is raised while compiled code returns."""
+    """Return whether it is `KeyboardInterrupt`, or what becomes of one that is raised while a kernel returns."""
     return isinstance(problem, KeyboardInterrupt) or isinstance(problem.__cause__, KeyboardInterrupt)
 
 

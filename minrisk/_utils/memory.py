@@ -53,11 +53,7 @@ def in_file(folder: Path, shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndar
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """Return a view that cannot be written to.
-
-    Arrays that may and may not be written to are different types to Numba, which compiles a kernel for each: what is
-    given to kernels to be read (rows, costs, labels) is given in this way always, also if it came from a memory map.
-    """
+    """Return a view that cannot be written to: what kernels only read is given in this way."""
     view = array.view()
     view.setflags(write=False)
     return view

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-COMPUTING = ("numpy", "scipy", "numba", "scikit-learn")  # packages that make a difference to models
+COMPUTING = ("numpy", "scipy", "scikit-learn")  # packages that make a difference to models
 
 
 def library(name: str, extra: str, needing: str) -> Any:
@@ -49,7 +49,7 @@ def own_version() -> str:
 
     root = Path(minrisk.__file__).parent
     state = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted(path for path in root.rglob("*") if path.suffix in (".py", ".cpp", ".hpp")):
         state.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
     return f"{minrisk.__version__} {state.hexdigest()[:32]}"
 

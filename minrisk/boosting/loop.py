@@ -30,7 +30,7 @@ from minrisk.steps.base import StepProblem, StepSolver
 from minrisk.steps.closed_form import UNPROVEN, shortened
 from minrisk.steps.leaf_vectors import LARGEST_NEWTON, LeafNewton
 
-MOST_AHEAD = 1024  # rounds that one call of a compiled round may make
+MOST_AHEAD = 1024  # rounds that one call may make
 LARGEST_LOG = 700.0  # of a loss, or of the factor that sums are brought near 1 by
 STALLED = 1e-15  # a step that lowers the loss by a smaller share changes nothing in float64
 
@@ -87,7 +87,7 @@ class Progress:
     log_scales: list[float] = field(default_factory=list)  # likewise; of rounds before `start` only that of the last
     edges: list[float] = field(default_factory=list)  # of the rounds; see `minrisk.steps.closed_form`
     totals: Totals | None = None  # of the rows as the last round left them; None where other rows go on
-    whole: WholeRounds | None = None  # the compiled round on these rows
+    whole: WholeRounds | None = None  # what makes whole rounds on these rows
     diverged: bool = False  # the rows have made a round more, which is not kept: its loss was beyond float64
 
     def add(self, terms: Sequence[Term], corrections: Sequence[Term]) -> None:
@@ -223,7 +223,7 @@ def boost(
         before = RoundInfo(0, (), progress.intercept, progress.losses[-1], rows)
         for monitor in monitors:
             monitor.before_rounds(before)
-    whole = progress.whole or _compiled(rows, recipe, n_rounds - len(progress.trees) // recipe.learners_per_round)
+    whole = progress.whole or _whole_rounds(rows, recipe)
     watched = not all(getattr(monitor, "counts_only", False) for monitor in monitors)
     beginnings = [monitor.before_round for monitor in monitors if isinstance(monitor, RoundMonitor)]
     unwatched, ahead = not watched and recipe.target_loss == -math.inf, deque[RoundResult]()
@@ -284,7 +284,7 @@ def certificate(rows: Rows, recipe: Recipe, progress: Progress) -> tuple[float, 
     return recipe.family.certificate(Round(rows, problem, recipe.solver, np.arange(rows.n_features), 0), so_far)
 
 
-def _compiled(rows: Rows, recipe: Recipe, n_rounds: int) -> WholeRounds | None:
+def _whole_rounds(rows: Rows, recipe: Recipe) -> WholeRounds | None:
     """Return what makes whole rounds in one call, where there is such a kernel: GLL, vector trees and Newton steps.
 
     Which parts there is a kernel for is told by their types, since it does what all of them do.
@@ -312,7 +312,7 @@ def _compiled(rows: Rows, recipe: Recipe, n_rounds: int) -> WholeRounds | None:
         recipe.learning_rate,
         STALLED,
     )
-    return rows.whole_rounds(rule, n_rounds)
+    return rows.whole_rounds(rule)
 
 
 def _round(

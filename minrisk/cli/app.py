@@ -23,7 +23,7 @@ COMMANDS = {  # each in the module of its name, which is imported when the comma
     "show": "What is in a model file.",
     "export": "Write a model for ONNX Runtime, for Treelite, or as JSON.",
     "demo": "Compare methods that know the costs with others on real data.",
-    "warmup": "Compile ahead of the first fit.",
+    "warmup": "Nothing: kernels come compiled.",
 }
 BAD_INPUT, INTERRUPTED = 2, 130  # 130 is what shells report for Ctrl-C
 TRACEBACK = "MINRISK_TRACEBACK"

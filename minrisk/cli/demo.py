@@ -44,7 +44,7 @@ STORIES = {  # what mistakes cost in each
     f"{TOO_HIGH:g} times as much when the digit is read too high.",
 }
 SPLITS = 5  # halves for training and testing, drawn with the seeds 0, 1, ...
-ROUNDS, FEW_ROUNDS = 200, 10  # of boosting: of every model, and of those that only compile its kernels
+ROUNDS, FEW_ROUNDS = 200, 2  # of boosting: of every model, and of those that only import what it needs
 SHOWN_METHOD, METHOD_BY_ROUND = "MinRiskClassifier", "REBEL trained on the costs, tight offset"  # that have pictures
 MODEL, CONFUSIONS, CURVE = "digits.minrisk", "costly-confusions.png", "risk-per-round.png"
 
@@ -159,8 +159,8 @@ def compare(
             model.fit(X, y)
             return apply_costs(model.predict_proba(X_test), model.classes_, cost) if applied else model.predict(X_test)
 
-    for model, applied in methods(cost, FEW_ROUNDS).values():  # so that none is charged for compiling or importing
-        decisions(model, applied, X[::2], y[::2], X[1::2])  # few rows and many have kernels of their own
+    for model, applied in methods(cost, FEW_ROUNDS).values():  # so that none is charged for importing
+        decisions(model, applied, X[::2], y[::2], X[1::2])
     found: dict[str, list[tuple[float, ...]]] = {name: [] for name in methods(cost, rounds)}
     for seed in range(n_splits):
         X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, stratify=y, random_state=seed)

@@ -34,7 +34,7 @@ from minrisk.inspection.columns import some_rows
 from minrisk.metrics import best_constant_cost, expected_cost
 
 RESULT_FORMAT = 1  # of kept folds: another number where what is measured changes
-REHEARSAL_ROUNDS = 2  # of a fit that is not timed, so that those which are do not load compiled code
+REHEARSAL_ROUNDS = 2  # of a fit that is not timed, so that those which are do not import
 OPTION_RULES: dict[str, Rule] = {
     "n_jobs": Threads(),
     "threads": Number(int, 1),
@@ -172,8 +172,7 @@ def compare(
     Methods that lack folds have no part in ranks and tests.
 
     *Times.* Parameters `n_jobs` and `thread_count` of the methods are set to `threads`, and libraries under them are
-    held to it. Fits that run side by side may share memory and take longer. Run ``minrisk warmup`` first, for times
-    without compiling.
+    held to it. Fits that run side by side may share memory and take longer.
 
     *The folder.* Each finished fold is a file, which is written as a whole. It is used again only if its data, costs,
     rows, method with all parameters, `threads` and versions are the same.
@@ -488,7 +487,7 @@ def log_loss(model: Any, X: Any, y: Labels) -> float:
 
 
 def _rehearse(task: FoldTask, X: Any, y: Labels, X_test: Any) -> None:
-    """Fit briefly, not timed, in each process: compiled code is then loaded, and what is made on first use is there."""
+    """Fit briefly, not timed, in each process: what is imported or made on first use is then there."""
     what = key_of({"data": task.data.name, "method": task.settings["method"]})
     if what in _rehearsed or "n_estimators" not in task.estimator.get_params(deep=False):
         return

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from minrisk._kernels._dtypes import BIN, MAX_BINS
-from minrisk._kernels.histogram import Entries, bin_column, bin_entries, fill_columns, padded_thresholds
+from minrisk._kernels.histogram import bin_column, bin_entries, fill_columns
+from minrisk._kernels.structures import Entries
 from minrisk._typing import Binned, FloatArray, IntArray
 from minrisk._utils.memory import empty, read_only
 from minrisk._utils.workers import Workers
@@ -78,7 +79,7 @@ class Binner:
             values = _columns(block, inside, *group)
             for c, j in enumerate(range(*group)):
                 out = bins[j, places] if isinstance(places, slice) else np.empty(values.shape[1], dtype=BIN)
-                bin_column(read_only(values[c]), read_only(padded_thresholds(self.thresholds[j])), out)
+                bin_column(read_only(values[c]), _padded(self.thresholds[j]), out)
                 if not isinstance(places, slice):
                     bins[j, places] = out
 
@@ -172,6 +173,13 @@ def _groups(n_samples: int, n_features: int) -> list[tuple[int, int]]:
     """Divide features into ranges whose values fit in COLUMN_BYTES."""
     width = max(1, min(64, COLUMN_BYTES // (8 * max(1, n_samples))))
     return [(j, min(j + width, n_features)) for j in range(0, n_features, width)]
+
+
+def _padded(thresholds: FloatArray) -> FloatArray:
+    """Return ascending thresholds, and infinity above them, as many in all as there are bins at most."""
+    padded = np.full(MAX_BINS, np.inf)
+    padded[: len(thresholds)] = thresholds
+    return padded
 
 
 def _columns(X: npt.NDArray[np.generic], rows: IntArray | None, first: int, last: int) -> FloatArray:

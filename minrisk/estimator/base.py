@@ -79,8 +79,8 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
     evals_result_: dict[str, dict[str, list[float]]]  # of fits with an `eval_set`
     _seed: int
     _has_phases: ClassVar[bool] = False  # whether its training has several, each with rounds; see `Tasks`
-    # Settings that between them reach every way to fit the method, the usual one first: the warmup and the tests make
-    # small fits of all of them.
+    # Settings that between them reach every way to fit the method, the usual one first: tests make small fits of
+    # all of them.
     _ways: ClassVar[tuple[Mapping[str, Any], ...]] = ({},)
     _parts_rows: ClassVar[bool] = False  # whether learners set single rows apart, however little these weigh
 

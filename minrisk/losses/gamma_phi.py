@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from minrisk._kernels._dtypes import FAR
-from minrisk._kernels._exponential import HIGHEST_EXPONENT
+from minrisk._kernels.exponential import HIGHEST_EXPONENT
 from minrisk._typing import FloatArray
 from minrisk.losses.base import Differences
 from minrisk.rows.costs import RowCosts

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from minrisk._kernels.grow import Search, hessian_of
+from minrisk._kernels.grow import hessian_of
+from minrisk._kernels.structures import Search
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk.model.trees import Tree
 
@@ -162,7 +163,6 @@ class Limits(NamedTuple):
     inline_work: int = 1 << 20  # elementary sums, half a millisecond: a pass of fewer runs in the caller, since to hand
     # half of it over takes up to a twentieth of one, and several times as long on a busy machine
     vector_numbers: int = 1 << 18  # in the leaf vectors of the rounds of one call
-    compile_after: int = 20_000  # rounds made of their parts: they have then taken longer by what it takes to compile
     nearest: int = 2048  # opposite points that are put in order first: most rounds ask for no more
 
 

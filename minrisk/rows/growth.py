@@ -29,9 +29,6 @@ from minrisk._kernels.grow import (
     NEWTON,
     PENDING,
     SKETCH,
-    GrowthState,
-    RowEntries,
-    Search,
     begin,
     count_entries,
     count_of,
@@ -51,8 +48,6 @@ from minrisk._kernels.grow import (
 )
 from minrisk._kernels.histogram import (
     NUMBERED_ROWS,
-    BinnedRows,
-    Entries,
     count_drawn,
     gather,
     node_histograms,
@@ -70,6 +65,7 @@ from minrisk._kernels.sampling import (
     size_level,
 )
 from minrisk._kernels.scores import leaf_numbers, tree_response
+from minrisk._kernels.structures import BinnedRows, Entries, GrowthState, RowEntries, Search
 from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
 from minrisk._utils.memory import empty, read_only
 from minrisk.rows.base import GrownTree, GrowthRule, PairedLeaves, Target

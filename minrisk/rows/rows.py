@@ -7,25 +7,20 @@ threads or machines can change a bit of the model), and maxima. Rows may be one 
 
 On a few hundred rows the kernels take less time than Python takes to call them, and Python's lock lets one thread
 through at a time. `boost` asks the rows whether they make its recipe's rounds whole, in one kernel call: the same bits
-as the parts of a round give one after another. To compile it takes as long as all else that a first fit on few rows
-compiles. Where it is not yet in the cache, rounds are made of their parts until those of one process have been so many
-that it pays.
+as the parts of a round give one after another.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels._dtypes import FIXED
-from minrisk._kernels._jit import is_compiled
 from minrisk._kernels.fixed import class_sums, column_sums, fix_columns, fix_vector, response_sums, unfixed
-from minrisk._kernels.grow import GrowthState
 from minrisk._kernels.scores import (
     add_binned_trees,
     add_leaf_vectors,
@@ -34,7 +29,8 @@ from minrisk._kernels.scores import (
     split_leaves,
     tree_response,
 )
-from minrisk._kernels.whole_round import Space, State, TrainingRows, logistic_rounds
+from minrisk._kernels.structures import GrowthState, Space, State, TrainingRows
+from minrisk._kernels.whole_round import logistic_rounds
 from minrisk._typing import Bag, FloatArray, IntArray, LeftOut
 from minrisk._utils import cached_property
 from minrisk._utils.memory import empty, give_back, read_only, zeros
@@ -375,8 +371,8 @@ class Rows(SearchedColumns):
         """Return gradient and Hessian summed over the bag's rows of each leaf of the grown tree, (L, D) each."""
         return self._growth.leaf_sums()
 
-    def whole_rounds(self, rule: RoundRule, n_rounds: int) -> WholeRounds | None:
-        """Make rounds in one call, where these rows offer that and so many rounds pay for it.
+    def whole_rounds(self, rule: RoundRule) -> WholeRounds | None:
+        """Make rounds in one call, where these rows offer that.
 
         The rows are at the gradients of the loss, all of them in the bag. Of the seeds given, the first rounds are
         made, perhaps not all; none if nothing lowers the loss. Only scores, gradient and Hessian follow them.
@@ -389,7 +385,7 @@ class Rows(SearchedColumns):
         plain = type(self) is Rows and self.sparse is None and self.is_alone
         if not plain or self.n_trained > self.limits.large_leaf:
             return None
-        return whole_rounds(self, rule, self.weigh(None, 0), n_rounds)
+        return whole_rounds(self, rule, self.weigh(None, 0))
 
     def grow_pairs(self, rule: GrowthRule, ridge: float, features: IntArray) -> GrownTree:
         """Grow a tree each of whose nodes looks at a pair of classes, by the loss with the trait `SOFTMAX_GRADIENT`.
@@ -418,13 +414,8 @@ class Rows(SearchedColumns):
 
 
 # -- Whole rounds in one call ------------------------------------------------------------------------------------------
-LOOK_AGAIN = 500  # rounds of parts, after which another process may have compiled it; a look takes as long as five
-NO_MORE = 1 << 62  # rounds of parts, once it is compiled
-_rounds_of_parts = 0  # so far in this process
-
-
-def whole_rounds(rows: RowColumns, rule: RoundRule, hessian: FloatArray, n_rounds: int) -> WholeRounds | None:
-    """Make rounds in one call, where these rows offer that and so many rounds pay for it.
+def whole_rounds(rows: RowColumns, rule: RoundRule, hessian: FloatArray) -> WholeRounds:
+    """Make rounds in one call.
 
     The rows are at the gradients of the loss, all of them in the bag. Of the seeds given, the first rounds are
     made, perhaps not all; none if nothing lowers the loss. Only scores, gradient and Hessian follow them.
@@ -447,7 +438,6 @@ def whole_rounds(rows: RowColumns, rule: RoundRule, hessian: FloatArray, n_round
         rows.sum_bits,
     )
     state = State(rows.scores, rows.gradient, rows.hessian, rows.value, rows.leaf, top, value, hessian.copy())
-    # The kernel is compiled for one type of each field.
     how = rule._replace(features=read_only(rule.features), growth=growth._replace(n_rows=None))
     space = Space(
         np.empty((rows.n_samples, width), dtype=FIXED),
@@ -457,8 +447,6 @@ def whole_rounds(rows: RowColumns, rule: RoundRule, hessian: FloatArray, n_round
         np.empty_like(everyone),
         GrowthState.empty(growth.max_leaves, width),
     )
-    if not _pays(rows.limits.compile_after, n_rounds, given, state, how, space, 0.0, np.zeros(1, dtype=np.int64)):
-        return None
     most = max(1, rows.limits.vector_numbers // (growth.max_leaves * rows.n_outputs))
 
     def run(totals: Totals, seeds: Sequence[int]) -> list[WholeRound]:
@@ -476,23 +464,3 @@ def whole_rounds(rows: RowColumns, rule: RoundRule, hessian: FloatArray, n_round
         return made
 
     return run
-
-
-@contextmanager
-def compiled_at_once() -> Iterator[None]:
-    """Compile them at once where they are not compiled yet."""
-    global _rounds_of_parts
-    before, _rounds_of_parts = _rounds_of_parts, NO_MORE
-    yield
-    _rounds_of_parts = before
-
-
-def _pays(after: int, n_rounds: int, *arguments: Any) -> bool:
-    """Return whether the kernel is compiled, or more rounds than `after` have been made without it."""
-    global _rounds_of_parts
-    due = _rounds_of_parts % LOOK_AGAIN < n_rounds
-    if _rounds_of_parts <= after and not (due and is_compiled(logistic_rounds, *arguments)):
-        _rounds_of_parts += n_rounds
-        return _rounds_of_parts > after
-    _rounds_of_parts = NO_MORE  # it is there, and need not be looked for again
-    return True

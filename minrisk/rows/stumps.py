@@ -143,7 +143,7 @@ class SearchedColumns(RowColumns):
 
         Of the P stumps each has an output and a step of its own.
         """
-        feature, bin_, output = map(np.ascontiguousarray, (feature, bin_, output))  # of one type to Numba
+        feature, bin_, output = map(np.ascontiguousarray, (feature, bin_, output))
         X_binned, feature = self.split_bins(feature)
         here = self.for_costs(loss)
         factors = fixed_factor(here.entry_bounds(self.top_value[output], step, self.top_cost), self.sum_bits)

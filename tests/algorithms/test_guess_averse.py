@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logsumexp, softmax
 from sklearn.metrics import log_loss
 
-from minrisk._kernels._exponential import HIGHEST_EXPONENT, LOWEST_EXPONENT, exponential, logarithm
+from minrisk._kernels.exponential import HIGHEST_EXPONENT, LOWEST_EXPONENT, exponential, logarithm
 from minrisk._kernels.fixed import class_sums
 from minrisk.losses.base import JOINT, SEPARABLE, SOFTMAX_GRADIENT
 from minrisk.losses.guess_averse import FAR_APART, GuessAverseLoss, balanced, log_ratio

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 
 from minrisk import MultiBoostClassifier, REBELClassifier, StagewiseMCBoostClassifier
-from minrisk._kernels._exponential import log1p
+from minrisk._kernels.exponential import log1p
 from minrisk._kernels.split import bar_between, scan_largest, side_bounds
 from minrisk._utils.workers import Workers
 from minrisk.boosting.loop import boost

@@ -206,7 +206,7 @@ class PiecedRows(Pieced):
     def left_out_scores(self, *arguments: Any) -> OfPieces:
         return OfPieces(self._of_each("left_out_scores", *arguments))
 
-    def whole_rounds(self, rule: Any, n_rounds: int) -> None:
+    def whole_rounds(self, rule: Any) -> None:
         return None
 
     @property
