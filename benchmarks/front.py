@@ -358,11 +358,7 @@ def fit_ours(parameters: dict[str, Any], data: Parts) -> Fitted:
 
 
 def warm_up(peers: Sequence[str]) -> None:
-    """Compile our kernels, load everyone's libraries."""
-    if not is_quick():
-        from minrisk._warmup import warmup
-
-        warmup()
+    """Load everyone's libraries."""
     X, y, X_test, y_test = made(3, 0, 600 if is_quick() else 30_000)
     data = Parts("warm", X.astype(np.float32), y, X_test.astype(np.float32), y_test)
     fit_ours({"n_estimators": 5}, data)

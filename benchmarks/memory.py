@@ -63,10 +63,6 @@ def model_of(method: str, depth: int, jobs: int) -> Any:
 
 def child(case: str, method: str, depth: int, jobs: int, quick: bool) -> dict[str, Any]:
     """Fit once and measure; runs in its own process."""
-    from minrisk._warmup import warmup
-
-    if not quick:
-        warmup()
     X, y = input_of(case, quick)
     few = np.r_[np.arange(100), [np.flatnonzero(y == k)[0] for k in np.unique(y)]]
     model_of(method, depth, jobs).fit(X[few], y[few])

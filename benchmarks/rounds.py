@@ -29,13 +29,13 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, ClassVar
 from unittest.mock import patch
 
-import numba
 import numpy as np
 
 from benchmarks.common import parser, save, show
 from benchmarks.time_to_error import SINGLE
 from minrisk import MinRiskClassifier
-from minrisk._kernels.exponential import exponential
+from minrisk._kernels.exponential import exponentials
+from minrisk._kernels.histogram import gradient_histogram
 from minrisk.boosting.monitors import ProgressBar
 from minrisk.ensemble.defaults import feature_share
 from minrisk.rows.growth import Growth
@@ -178,37 +178,10 @@ def counts(K: int, n: int, d: int, trees: dict[str, float], model: Any) -> dict[
 
 
 # -- the machine's limits ------------------------------------------------------------------------------------------
-@numba.njit(nogil=True)
-def copy(source, target):
-    for i in range(source.shape[0]):
-        target[i] = source[i]
-
-
-@numba.njit(nogil=True)
-def add_three(bins, values, histogram):
-    for i in range(bins.shape[0]):
-        b = bins[i]
-        histogram[b, 0] += values[i, 0]
-        histogram[b, 1] += values[i, 1]
-        histogram[b, 2] += values[i, 2]
-
-
-@numba.njit(nogil=True, error_model="numpy")
-def divide(over, under, out):
-    for i in range(over.shape[0]):
-        out[i] = over[i] / under[i]
-
-
-@numba.njit(nogil=True)
-def exponentials(x, out):
-    for i in range(x.shape[0]):
-        out[i] = exponential(x[i])
-
-
 def rate(tasks: list[Callable[[], Any]], amount: float, least: float) -> float:
     """Amount per second of all tasks side by side, each on its own thread; the best of several tries."""
     with ThreadPoolExecutor(len(tasks)) as pool:
-        list(pool.map(lambda task: task(), tasks))  # compiles
+        list(pool.map(lambda task: task(), tasks))
         best, begun = 0.0, time.perf_counter()
         while best == 0.0 or time.perf_counter() - begun < least:
             start = time.perf_counter()
@@ -230,26 +203,25 @@ def bandwidth(size: int, jobs: int, least: float) -> float:
     length = size // 8 // jobs
     times = max(1, (32 << 20) // size)
     arrays = [(np.ones(length), np.zeros(length)) for _ in range(jobs)]
-    return rate([repeated(copy, *pair, times=times) for pair in arrays], 16.0 * length * times, least)
+    return rate([repeated(np.copyto, *pair, times=times) for pair in arrays], 16.0 * length * times, least)
 
 
 def limits(jobs: int, quick: bool) -> dict[str, float]:
     """Adds, divisions, exponentials per second, in cache."""
     rng, least, length, times = np.random.default_rng(0), 0.05 if quick else 2.0, 4096, 1000
     floats = 1.0 + rng.random(length)
-    bins, values = rng.integers(0, 256, length).astype(np.uint8), rng.integers(0, 9, (length, 3))
-    adds = [(bins, values, np.zeros((256, 3), dtype=np.int64)) for _ in range(jobs)]
+    bins, values = rng.integers(0, 256, (1, length)).astype(np.uint8), rng.integers(0, 9, (length, 3))
+    first = np.zeros(1, dtype=np.int64)
+    adds = [(bins, first, values, 0, length, np.zeros((1, 256, 3), dtype=np.int64)) for _ in range(jobs)]
     return {
-        "adds": rate([repeated(add_three, *each, times=times) for each in adds], 3.0 * length * times, least),
+        "adds": rate([repeated(gradient_histogram, *each, times=times) for each in adds], 3.0 * length * times, least),
         "divisions": rate(
-            [repeated(divide, floats, floats, np.empty(length), times=times) for _ in range(jobs)],
+            [repeated(np.divide, floats, floats, np.empty(length), times=times) for _ in range(jobs)],
             float(length * times),
             least,
         ),
         "exponentials": rate(
-            [repeated(exponentials, -floats, np.empty(length), times=times) for _ in range(jobs)],
-            float(length * times),
-            least,
+            [repeated(exponentials, -floats, length, times=times) for _ in range(jobs)], float(length * times), least
         ),
     }
 

@@ -152,11 +152,7 @@ def make(name: str, jobs: int, **parameters: Any) -> Any:
 
 
 def warm_up(jobs: int) -> None:
-    """Compile our kernels, load everyone's libraries."""
-    if not is_quick():
-        from minrisk._warmup import warmup
-
-        warmup()
+    """Load everyone's libraries."""
     X = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     for name in (*OURS, *there(MODULES)):
         make(name, jobs, rounds=2).fit(X, np.arange(60) % 3).predict(X)

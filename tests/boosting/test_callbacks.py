@@ -308,9 +308,9 @@ def test_without_callbacks_rounds_are_made_ahead(monkeypatch):
     from minrisk.boosting import loop
 
     X, y = some()
-    sizes, real = [], loop._compiled
+    sizes, real = [], loop._whole_rounds
 
-    def compiled(*args):
+    def counted(*args):
         whole = real(*args)
 
         def run(totals, seeds):
@@ -319,15 +319,12 @@ def test_without_callbacks_rounds_are_made_ahead(monkeypatch):
 
         return run if whole is not None else None
 
-    monkeypatch.setattr(loop, "_compiled", compiled)
-    from minrisk.rows.rows import compiled_at_once
-
-    with compiled_at_once():
-        plain = MinRiskClassifier(n_estimators=40, random_state=0, pool=False).fit(X, y)
-        assert max(sizes) > 1
-        sizes.clear()
-        told = MinRiskClassifier(n_estimators=40, random_state=0, pool=False).set_callbacks(Recorder()).fit(X, y)
-        assert max(sizes) == 1
+    monkeypatch.setattr(loop, "_whole_rounds", counted)
+    plain = MinRiskClassifier(n_estimators=40, random_state=0, pool=False).fit(X, y)
+    assert max(sizes) > 1
+    sizes.clear()
+    told = MinRiskClassifier(n_estimators=40, random_state=0, pool=False).set_callbacks(Recorder()).fit(X, y)
+    assert max(sizes) == 1
     np.testing.assert_array_equal(plain.decision_function(X), told.decision_function(X))
 
 

@@ -104,7 +104,7 @@ def pressed_in(monkeypatch, name, count):
 
 
 @pytest.mark.parametrize("fitted", [False, True])
-@pytest.mark.parametrize("part", ["_compiled", "_problem", "_advance"])
+@pytest.mark.parametrize("part", ["_whole_rounds", "_problem", "_advance"])
 def test_without_a_whole_round_the_estimator_is_as_it_was(part, fitted, monkeypatch):
     X, y = some()
     model = REBELClassifier(n_estimators=5)
@@ -504,7 +504,7 @@ def test_a_stream_gets_no_partial_model(tmp_path):
     assert code == 130 and str(kept) in said and load(kept).n_iter_ > 0
 
 
-def test_an_interrupt_within_compiled_code_is_one():
+def test_an_interrupt_within_a_kernel_is_one():
     """CPython makes a SystemError of what is raised while a compiled function returns."""
     from minrisk._utils.interrupts import keeping_what_is_learnt
 

@@ -169,7 +169,7 @@ def test_nothing_to_learn_ends_complete(drawn):
 
 
 def test_models_do_not_depend_on_it_and_rounds_are_made_ahead(drawn, monkeypatch, tmp_path):
-    from minrisk.rows.rows import compiled_at_once, logistic_rounds
+    from minrisk.rows.rows import logistic_rounds
 
     calls = []
 
@@ -181,8 +181,7 @@ def test_models_do_not_depend_on_it_and_rounds_are_made_ahead(drawn, monkeypatch
     X, y = some()
     files = []
     for verbose in (0, 1):
-        with compiled_at_once():
-            model = MinRiskClassifier(n_estimators=30, random_state=0, verbose=verbose).fit(X, y)
+        model = MinRiskClassifier(n_estimators=30, random_state=0, verbose=verbose).fit(X, y)
         minrisk.save(model, tmp_path / f"{verbose}.minrisk")
         files.append((tmp_path / f"{verbose}.minrisk").read_bytes())
         calls.append("end")

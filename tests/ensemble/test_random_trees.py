@@ -18,15 +18,10 @@ from minrisk.rows.rows import Rows
 from tests.helpers import naive
 from tests.helpers.common import slow_after
 from tests.helpers.pieces import PiecedRows, cuts_of
-from tests.kernels.test_whole_round import assert_same, compiled, made, rows_and_recipe
+from tests.kernels.test_whole_round import assert_same, made, rows_and_recipe
 from tests.learners.test_vector_trees import GAINS, bare_rows, grow, identical, random_problem, same_tree, seen_by
 from tests.learners.test_vector_trees import drawn as drawn_features
 from tests.rows.test_pieces import content
-
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:overflow encountered in scalar"
-)  # 64-bit arithmetic wraps: NUMBA_DISABLE_JIT
-__all__ = ["compiled"]  # the whole round, for this module as well
 
 
 @pytest.mark.parametrize("seed", slow_after(12, range(30)))

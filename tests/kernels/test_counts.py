@@ -8,6 +8,7 @@ import pytest
 from minrisk import MinRiskClassifier
 from minrisk._kernels import grow as kernels
 from minrisk._kernels._dtypes import COUNT_BITS
+from minrisk._kernels.structures import Search
 from minrisk.rows import growth
 from minrisk.rows.base import GrowthRule
 from tests.helpers import naive
@@ -44,7 +45,7 @@ def test_sums_over_two_billion_rows(seed, min_leaf):
     histogram[0, :bins, 2] = counts * (rng.random(bins) * 2**28).astype(np.int64)  # up to 2^59 in all
     histogram[0, :bins, :2] = counts[:, None] * rng.normal(scale=2.0**20, size=(bins, 2)).astype(np.int64)
     unit, ridge, total = np.array([2.0**-20, 2.0**-20, 2.0**-28, 1.0]), np.array([3.0]), histogram[0].sum(axis=0)
-    search = kernels.Search(np.array([0]), 1, False, 0, unit, ridge, kernels.COUNT_APART, min_leaf, 0.0, 64)
+    search = Search(np.array([0]), 1, False, 0, unit, ridge, kernels.COUNT_APART, min_leaf, 0.0, 64)
     value, feature, where = kernels.evaluate_histograms(histogram, np.array([0]), np.array([bins]), total, search, 0)
     assert kernels.count_of(total, kernels.COUNT_APART) == n
     expected, threshold = naive_best(histogram[0, :bins], unit, 3.0, min_leaf)

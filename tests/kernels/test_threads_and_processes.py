@@ -8,7 +8,6 @@ import copy
 import multiprocessing
 import os
 import pickle
-import shutil
 import signal
 import subprocess
 import sys
@@ -318,20 +317,3 @@ def test_programs(name, way):
     if "daemon" in program and sys.version_info < (3, 14) and done.returncode == -signal.SIGABRT:
         return  # Python ended a thread within C++ code of NumPy
     assert (done.returncode, done.stderr) == (0, "")
-
-
-@pytest.mark.skipif(not EVERYTHING, reason="compiles everything: set MINRISK_ATTACK_CASES")
-def test_processes_that_begin_with_one_empty_cache(tmp_path):
-    shutil.copytree(ROOT / "minrisk", tmp_path / "minrisk", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "tests" / "helpers").mkdir(parents=True)
-    shutil.copy(ROOT / "tests" / "helpers" / "ways.py", tmp_path / "tests" / "helpers")
-    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-    environment |= {"PYTHONPATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    program = BEGIN + "for name in MADE:\n    say(fit_and_answer(name))\n"
-    command = [sys.executable, "-c", program, "all"]
-    started = [
-        subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(4)
-    ]
-    for process in started:
-        assert process.communicate(timeout=500)[0].split() == [alone(name) for name in MADE] and process.returncode == 0
-    assert not [*tmp_path.rglob("*.lock"), *tmp_path.rglob(".minrisk-*")]

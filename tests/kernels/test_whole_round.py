@@ -1,13 +1,10 @@
 """A round in one kernel call gives, bit for bit, what its parts give; and it is used where it can be."""
 
-import os
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minrisk._kernels import _cache, _jit, grow
 from minrisk._kernels.whole_round import logistic_rounds
 from minrisk._utils.workers import Workers
 from minrisk.boosting import loop as boosting
@@ -15,15 +12,9 @@ from minrisk.boosting.loop import Recipe, boost
 from minrisk.learners.vector_tree import VectorTrees
 from minrisk.losses.guess_averse import GuessAverseLoss
 from minrisk.rows.base import LIMITS, Limits
-from minrisk.rows.rows import Rows, compiled_at_once
+from minrisk.rows.rows import Rows
 from minrisk.steps.leaf_vectors import LeafClosedForm, LeafNewton
 from tests.helpers.common import make_costs, make_data, make_rows, random_costs
-
-
-@pytest.fixture(autouse=True, scope="module")
-def compiled():
-    with compiled_at_once():
-        yield
 
 
 def rows_and_recipe(seed, n, K, per_row=False, left_out=(0, 0), loss="gll", limits=LIMITS, **family):
@@ -50,7 +41,7 @@ def made(rows, recipe, rounds, whole, monkeypatch):
     """Progress after each of these numbers of rounds, going on from one to the next."""
     with monkeypatch.context() as patch:
         if not whole:
-            patch.setattr(boosting, "_compiled", lambda rows, recipe, n_rounds: None)
+            patch.setattr(boosting, "_whole_rounds", lambda rows, recipe: None)
         progress = None
         for n_rounds in rounds:
             progress = boost(rows, recipe, n_rounds, 5, start=progress)
@@ -141,7 +132,7 @@ def test_a_round_with_nothing_to_lose_makes_nothing():
     """Whatever the round before has left in the memory of the tree."""
     rows, recipe = rows_and_recipe(3, 90, 4)
     totals = rows.gradients(recipe.loss, 0.0)
-    run = boosting._compiled(rows, recipe, 12)
+    run = boosting._whole_rounds(rows, recipe)
     (first,) = run(totals, [1])
     scores = rows.scores.copy()
     assert len(first.tree.left) > 1
@@ -163,48 +154,16 @@ def test_it_stops_where_the_parts_stop(columns, monkeypatch):
 
 
 def test_where_it_is_used():
-    def compiled(loss="gll", sketch=2, limits=LIMITS, **changes):
+    def used(loss="gll", sketch=2, limits=LIMITS, **changes):
         rows, recipe = rows_and_recipe(0, 60, 3, loss=loss, sketch=sketch, limits=limits)
         rows.gradients(recipe.loss, 0.0)
-        return boosting._compiled(rows, recipe._replace(**changes), 12) is not None
+        return boosting._whole_rounds(rows, recipe._replace(**changes)) is not None
 
-    assert compiled()
-    assert not compiled(loss="gel")
-    assert compiled(sketch=None)
-    assert not compiled(subsample=0.5)
-    assert not compiled(max_features=2)
-    assert not compiled(directions=(np.eye(3),))
-    assert not compiled(solver=LeafClosedForm())
-    assert not compiled(limits=Limits(large_leaf=59))
-
-
-def test_it_is_compiled_when_rounds_of_parts_have_taken_as_long(monkeypatch):
-    monkeypatch.setattr("minrisk.rows.rows._rounds_of_parts", 0)
-    monkeypatch.setattr("minrisk.rows.rows.is_compiled", lambda *arguments: False)
-    rows, recipe = rows_and_recipe(0, 60, 3, limits=Limits(compile_after=20))
-    rows.gradients(recipe.loss, 0.0)
-    used = [boosting._compiled(rows, recipe, 8) is not None for _ in range(4)]
-    assert used == [False, False, True, True]
-    monkeypatch.setattr("minrisk.rows.rows._rounds_of_parts", 0)
-    monkeypatch.setattr("minrisk.rows.rows.is_compiled", lambda *arguments: True)  # by another process, or a warmup
-    assert boosting._compiled(rows, recipe, 1) is not None
-
-
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
-def test_machine_code_is_thrown_away_when_any_file_of_the_kernels_changes(tmp_path, monkeypatch):
-    for name in ("one.py", "used.py"):
-        (tmp_path / name).write_text("")
-    monkeypatch.setattr(_cache, "HERE", tmp_path)
-
-    def stamp():
-        _cache.sources.cache_clear()
-        return _jit.kernel(grow.count_of.py_func)._cache._origin
-
-    before = stamp()
-    assert before == stamp()
-    os.utime(tmp_path / "used.py", (1, 1))
-    assert before == stamp()  # a copy of the same text
-    (tmp_path / "used.py").write_text("# changed")
-    assert before != stamp()
-    monkeypatch.undo()
-    _cache.sources.cache_clear()
+    assert used()
+    assert not used(loss="gel")
+    assert used(sketch=None)
+    assert not used(subsample=0.5)
+    assert not used(max_features=2)
+    assert not used(directions=(np.eye(3),))
+    assert not used(solver=LeafClosedForm())
+    assert not used(limits=Limits(large_leaf=59))

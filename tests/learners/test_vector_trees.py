@@ -23,10 +23,6 @@ from tests.helpers import naive
 from tests.helpers.common import coupled_loss, make_costs, make_data, make_rows, random_costs, slow_after
 from tests.losses.test_losses import value
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:overflow encountered in scalar"
-)  # 64-bit arithmetic wraps: NUMBA_DISABLE_JIT
-
 GAINS = {"sketch": SKETCH, "exact": EXACT, "newton": NEWTON}
 
 

@@ -29,16 +29,12 @@ ORDER = (  # a package, or a module at the top, imports from those before it onl
     "export",
     "inspection",
     "comparison",
-    "_warmup",
     "cli",
     "__main__",
     "__init__",
 )
 MODULES = {".".join(path.relative_to(ROOT.parent).with_suffix("").parts): path for path in FILES}
-ROUNDS_ELSEWHERE = {
-    "_kernels/whole_round.py",
-    "ensemble/smooth.py",
-}  # beside `boost`; see docs/more/developers/design.md
+ROUNDS_ELSEWHERE = {"ensemble/smooth.py"}  # beside `boost`; see docs/more/developers/design.md
 
 
 def of_each(cases):
@@ -98,12 +94,6 @@ def imports_of_ours(path):
                     yield ".".join((*folder.relative_to(ROOT.parent).parts, "__init__"))
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "minrisk")
-
-
-@of_each(FILES)
-def test_numba_is_imported_by_kernels_only(path):
-    if part_of(path) != "_kernels":
-        assert not any(name.split(".")[0] == "numba" for name in imports(path))
 
 
 def test_every_package_has_its_place():

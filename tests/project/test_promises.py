@@ -158,7 +158,7 @@ from minrisk.tables.svmlight import is_svmlight
 from minrisk.tables.files import open_table
 from minrisk.cli.app import app
 from click.testing import CliRunner
-for watching in (False, "running"):  # the second time all is imported and compiled
+for watching in (False, "running"):  # the second time all is imported
     on[0] = watching
     for path in sys.argv[2:]:
         fit = ["fit", path, "--method", "rebel", "--n-estimators", "2", "--out", sys.argv[1] + "/of_hostile"]
