@@ -1,27 +1,25 @@
-# Everything from a fresh machine with Python 3.11+, pip and make.
+# Everything from a fresh machine with Python 3.11+, pip, make and a C++ compiler.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PROCESSES ?= 2
-MAKEFLAGS += --jobs=2  # checks of the style and the types run while the kernels are compiled
+BUILD := "meson-python>=0.18" "meson>=1.4" ninja "nanobind>=3.1,<4"  # as in pyproject.toml, for builds that last
 
-.PHONY: demo test test-all lint warmup docs wheel clean
+.PHONY: demo test test-all lint docs wheel clean
 
 demo: $(VENV)/all.stamp  ## train on real data with costs, print a table, save a model and two pictures
 	$(BIN)/minrisk demo --out minrisk-demo
 
-test: lint warmup  ## lint, types, prose, and all tests but those marked slow
+test: lint  ## lint, types, prose, and all tests but those marked slow
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal -m "not slow"
 
-test-all: lint warmup  ## the same with those marked slow: more cases, sizes and seeds of kinds that `make test` tries
+test-all: lint  ## the same with those marked slow: more cases, sizes and seeds of kinds that `make test` tries
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist worksteal
-
-warmup: $(VENV)/test.stamp  ## compile the kernels
-	$(BIN)/minrisk warmup
 
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror minrisk/_kernels/*.cpp minrisk/_kernels/*.hpp
 	$(BIN)/mypy
 	$(BIN)/python docs/prose.py
 
@@ -40,7 +38,8 @@ wheel: $(VENV)/release.stamp  ## dist/: built, checked, and tried in an environm
 
 $(VENV)/%.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -e '.[$*]'  # Python compiles what is used
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check $(BUILD)
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --no-build-isolation -e '.[$*]'
 	touch $@
 
 clean:
