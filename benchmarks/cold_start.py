@@ -1,151 +1,199 @@
-"""Cold start: what a user waits for in the first minute, each in fresh processes and from an empty cache of kernels.
+"""Cold start: what a user waits for and holds in the first minute, in fresh processes with a home that is read-only.
 
-MinRiskClassifier on iris, the README's ten lines, the command line (fit and predict of a small CSV), a container in
-which neither the package nor a home can be written to, one in which nothing can, and `minrisk warmup`. Every time with
-the seconds of the processors beside those of the clock: on a busy machine only the first mean something.
-
-Targets, two idle processors: iris 12 s, the ten lines 15 s, `warmup` 40 s; a second process on iris 1.5 s in all.
+Imports, the first fit of iris and the second one beside LightGBM's, the README's ten lines, the command line, one row of
+the letters from an array and from a dict, memory after import, and the size of an installation. Seconds are of the
+processors, of one thread; each is the median of several processes.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
-import resource
-import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
-import time
+import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
+from benchmarks.common import ROOT, installed, load, parser, save, show
+
+MB = 2**20
+BEGIN = """
+import json, sys, time, resource
 import numpy as np
-
-from benchmarks.common import ROOT, load, parser, save, show
-
-IMPORT = "import minrisk"
+def took(function, n=1):
+    start = time.process_time()
+    for _ in range(n):
+        function()
+    return (time.process_time() - start) / n
+def best(function, n):
+    return min(took(function, n) for _ in range(20))
+"""
 IRIS = """
-import sys
-import numpy as np
 from minrisk import MinRiskClassifier
 X = np.loadtxt(sys.argv[1], delimiter=",", skiprows=1)
-model = MinRiskClassifier(random_state=0).fit(X[:, :-1], X[:, -1])
-assert np.mean(model.predict(X[:, :-1]) == X[:, -1]) > 0.9
+def fit():
+    model = MinRiskClassifier(random_state=0, n_jobs=1).fit(X[:, :-1], X[:, -1])
+    assert np.mean(model.predict(X[:, :-1]) == X[:, -1]) > 0.9
+fit()
+whole = time.process_time()  # since the process began
+second = min(took(fit) for _ in range(3))
+print(json.dumps({"import and first fit": whole, "second fit": second}))
+"""
+LIGHTGBM = """
+from lightgbm import LGBMClassifier
+X = np.loadtxt(sys.argv[1], delimiter=",", skiprows=1)
+def fit():
+    LGBMClassifier(random_state=0, n_jobs=1, verbosity=-1).fit(X[:, :-1], X[:, -1])
+fit()
+print(json.dumps({"second fit": min(took(fit) for _ in range(3))}))
+"""
+ROW = """
+import pandas as pd
+from minrisk import MinRiskClassifier
+X = np.loadtxt(sys.argv[1], delimiter=",", skiprows=1)
+table = pd.DataFrame(X[:, :-1]).add_prefix("x")
+n = int(sys.argv[2])
+of_array = MinRiskClassifier(random_state=0, n_jobs=1).fit(X[:n, :-1], X[:n, -1])
+of_table = MinRiskClassifier(random_state=0, n_jobs=1).fit(table[:n], X[:n, -1])
+row, cells = X[:1, :-1], table.iloc[0].to_dict()
+print(json.dumps({
+    "one row of an array": best(lambda: of_array.predict(row), 200),
+    "one row of a dict": best(lambda: of_table.predict(cells), 200),
+    "members": " ".join(kind.name for kind in of_array.selection_.kinds if kind.weight > 0),
+}))
+"""
+MEMORY = """
+import {module}
+print(json.dumps({{"bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss}}))
+"""
+IMPORT = """
+import minrisk
+print(json.dumps({"import": time.process_time()}))
 """
 
 
-@dataclass
-class Installed:
-    """A copy of the package without machine code, and what processes that use it see."""
-
-    folder: Path
-    environment: dict[str, str]
-
-    @classmethod
-    def in_(cls, folder: Path, closed: Sequence[str] = ()) -> Installed:
-        """In a new folder; of "package", "home" and "temporary" some are closed, to a superuser too.
-
-        Files stand where folders would have to be.
-        """
-        shutil.copytree(ROOT / "minrisk", folder / "minrisk", ignore=shutil.ignore_patterns("__pycache__"))
-        home, temporary = folder / "home", folder / "tmp"
-        temporary.mkdir()
-        if "package" in closed:
-            for path in [folder / "minrisk", *(folder / "minrisk").rglob("*")]:
-                if path.is_dir():
-                    (path / "__pycache__").touch()
-        if "home" in closed:
-            home.touch()
-        if "temporary" in closed:
-            (temporary / f"minrisk-{os.getuid()}").touch()
-        environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-        environment |= {
-            "HOME": str(home),
-            "XDG_CACHE_HOME": str(home / "cache"),
-            "TMPDIR": str(temporary),
-            "PYTHONPATH": str(folder),
-        }
-        return cls(folder, environment)
-
-    def time(self, what: str, target: float | str, *commands: Sequence[str]) -> dict[str, Any]:
-        """The commands one after another, each a process; what they took together and said on standard error."""
-        before, start, said = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter(), ""
-        for command in commands:
-            done = subprocess.run(
-                [sys.executable, *command], cwd=self.folder, env=self.environment, capture_output=True, text=True
-            )
-            if done.returncode:
-                raise RuntimeError(f"{command} failed:\n{done.stderr}")
-            said += done.stderr
-        seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-        lines = [line for line in said.splitlines() if line.startswith("minrisk: ")]
-        return {
-            "what": what,
-            "seconds": seconds,
-            "processor_seconds": after.ru_utime - before.ru_utime,
-            "target": target,
-            "notices": len(lines),
-            "first_notice": lines[0].replace(str(self.folder), "...") if lines else "",
-        }
-
-    def first_and_second(
-        self, what: str, target: float | str, second_target: float | str, *commands: Sequence[str], repeats: int
-    ) -> list[dict[str, Any]]:
-        """Without machine code, and then with what the first time kept (the median)."""
-        first = self.time(f"{what}, first", target, *commands)
-        again = [self.time(f"{what}, again", second_target, *commands) for _ in range(repeats)]
-        return [first, sorted(again, key=lambda row: row["seconds"])[repeats // 2]]
+def run(program: str, *arguments: str, home: Path) -> dict[str, Any]:
+    """What a fresh process prints as JSON, where neither a home nor a temporary directory can be written to."""
+    environment = {
+        **os.environ,
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(home),
+        "TMPDIR": str(home),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + program, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise RuntimeError(f"a process failed:\n{done.stderr}")
+    if done.stderr:
+        raise RuntimeError(f"a process said:\n{done.stderr}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
-def csv_of_iris(folder: Path) -> str:
-    """Iris as numbers, the class last."""
+def median_of(program: str, *arguments: str, home: Path, repeats: int) -> dict[str, Any]:
+    """The median of each number over several processes."""
+    runs = [run(program, *arguments, home=home) for _ in range(repeats)]
+    return {
+        name: statistics.median(one[name] for one in runs) if isinstance(value, float | int) else value
+        for name, value in runs[0].items()
+    }
+
+
+def csv_of(name: str, folder: Path) -> str:
+    """A set as numbers, the class last."""
     import pandas as pd
 
-    data, path = load("iris"), folder / "iris.csv"
+    data, path = load(name), folder / f"{name}.csv"
     pd.DataFrame(data.X).add_prefix("x").assign(target=data.y).to_csv(path, index=False)
     return str(path)
+
+
+def seconds_of(folder: Path, home: Path, *commands: Sequence[str]) -> float:
+    """Processor seconds of commands one after another, each a process."""
+    import resource
+
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = {**os.environ, "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+    for command in commands:
+        done = subprocess.run([sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{command} failed:\n{done.stderr}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def ten_lines() -> str:
     """The README's example."""
     found = re.search(r"## Ten lines\n\n```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     assert found is not None
-    return found[1]
+    return textwrap.dedent(found[1])
+
+
+def size_of(package: str) -> int:
+    """Bytes of the files of an installed package, as they lie on the disk."""
+    files = distribution(package).files or []
+    return sum(path.stat().st_size for path in map(Path, (file.locate() for file in files)) if path.is_file())
+
+
+def wheel_size(folder: Path) -> int:
+    """Bytes of minrisk as it is installed from a wheel of this tree, without what Python compiles of it."""
+    import zipfile
+
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(folder)]
+    subprocess.run([*command, str(ROOT)], check=True, capture_output=True)
+    (wheel,) = folder.glob("minrisk-*.whl")
+    with zipfile.ZipFile(wheel) as file:
+        return sum(entry.file_size for entry in file.infolist())
 
 
 def main() -> None:
     arguments = parser(__doc__).parse_args()
-    repeats, rows = (1 if arguments.quick else 5), []
+    repeats = 1 if arguments.quick else 5
+    rows: list[dict[str, Any]] = []
+
+    def add(what: str, value: float, unit: str, target: float | str = "") -> None:
+        rows.append({"what": what, "value": value, "unit": unit, "target": target})
+
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        data = csv_of_iris(folder)
-        iris, readme = ["-c", IRIS, data], ["-c", ten_lines()]
-        fit = ["-m", "minrisk", "fit", data, "--target", "target", "--out", "model.minrisk"]
-        predict = ["-m", "minrisk", "predict", "model.minrisk", data, "--out", "decided.csv"]
-
-        def installed(place: str, *closed: str) -> Installed:
-            return Installed.in_(folder / place, closed)
-
+        folder, home = Path(name), Path(name) / "home"
+        home.touch()  # no folder: nothing can be written there, by a superuser neither
+        iris = csv_of("iris", folder)
+        add("import", median_of(IMPORT, home=home, repeats=repeats)["import"], "processor s")
+        ours = median_of(IRIS, iris, home=home, repeats=repeats)
+        add("import and first fit of iris", ours["import and first fit"], "processor s", 1.2)
+        add("second fit of iris", ours["second fit"], "processor s")
+        if installed("lightgbm"):
+            others = median_of(LIGHTGBM, iris, home=home, repeats=repeats)
+            add("second fit of iris, LightGBM", others["second fit"], "processor s")
+            add("second fit of iris, share of LightGBM's", ours["second fit"] / others["second fit"], "", 1.5)
+        held = [
+            median_of(MEMORY.format(module=m), home=home, repeats=repeats)["bytes"]
+            for m in ("minrisk.algorithms.min_risk, minrisk._kernels", "sklearn.ensemble")
+        ]
+        add("memory after import, above scikit-learn's", (held[0] - held[1]) / MB, "MB", 10)
+        letter = csv_of("letter", folder)
+        row = median_of(ROW, letter, str(200 if arguments.quick else 15_000), home=home, repeats=min(3, repeats))
+        add("one row of the letters, of an array", 1e6 * row["one row of an array"], "µs", 60)
+        add("one row of the letters, of a dict", 1e6 * row["one row of a dict"], "µs", 90)
+        add("README", seconds_of(folder, home, ["-c", ten_lines()]), "processor s")
+        fit = ["-m", "minrisk", "fit", iris, "--target", "target", "--out", "model.minrisk"]
+        predict = ["-m", "minrisk", "predict", "model.minrisk", iris, "--out", "decided.csv"]
+        add("command line, fit and predict", seconds_of(folder, home, fit, predict), "processor s")
         if not arguments.quick:
-            rows += installed("iris").first_and_second("iris", 12.0, 1.5, iris, repeats=repeats)
-        rows += installed("container", "package", "home").first_and_second(
-            "iris, only the temporary directory can be written", 12.0, 1.5, iris, repeats=repeats
-        )
-        if not arguments.quick:
-            nowhere = installed("nowhere", "package", "home", "temporary")
-            rows.append(nowhere.time("iris, nothing can be written", "", iris))
-            rows += installed("readme").first_and_second("README", 15.0, "", readme, repeats=repeats)
-            rows += installed("cli").first_and_second("command line", "", "", fit, predict, repeats=repeats)
-            warm = installed("warm")
-            rows.append(warm.time("minrisk warmup", 40.0, ["-m", "minrisk", "warmup"]))
-            rows.append(warm.time("iris after warmup", 1.5, iris))
-            imports = [warm.time("import", 0.4, ["-c", IMPORT]) for _ in range(repeats)]
-            rows.append(imports[int(np.argsort([row["seconds"] for row in imports])[repeats // 2])])
+            others_too = sum(map(size_of, ("joblib", "threadpoolctl", "narwhals")))
+            add("installed beside NumPy, SciPy and scikit-learn", (wheel_size(folder) + others_too) / MB, "MB", 25)
     save("cold_start", rows)
-    show(rows, ["what", "seconds", "processor_seconds", "target", "notices", "first_notice"])
+    show(rows, ["what", "value", "unit", "target"])
 
 
 if __name__ == "__main__":
