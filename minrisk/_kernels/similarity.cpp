@@ -35,11 +35,11 @@ void whole_distances(Matrix<const uint8_t> X, Vector<const int32_t> squares, Mat
             dots.fill(0);
             int32_t own = 0;
             for (int64_t j = 0; j < X.shape[0]; ++j) {
-                const int32_t z = anchors(c, j);
+                const uint16_t z = anchors(c, j);
                 if (z == 0) continue;
                 own += z * z;
                 const auto x = X[j].slice(low, low + n_rows);
-                for (int64_t i = 0; i < n_rows; ++i) dots[i] += z * x[i];
+                for (int64_t i = 0; i < n_rows; ++i) dots[i] += static_cast<uint16_t>(z * x[i]);
             }
             for (int64_t i = 0; i < n_rows; ++i) out(c, low + i) = squares[low + i] + own - 2 * dots[i];
         }
@@ -111,7 +111,7 @@ double one_point(double near, double tau, bool real) {
 // |x - m|^2 = |d|^2 ((u + v) / 2 - 1).
 double two_point(double near, double far, double rate, bool real) {
     const double u = near * rate, v = far * rate;
-    if (!real) return v > u || (v == u && (v < INFINITE || far >= near)) ? 1.0 : -1.0;
+    if (!real) return (v > u) | ((v == u) & ((v < INFINITE) | (far >= near))) ? 1.0 : -1.0;
     const double r = 0.5 * (u + v) - 1.0;
     return r < REMOTE ? (v - u) / ((4.0 * SUPREMUM) * (4.0 + r * r)) : 0.0;
 }
@@ -149,14 +149,18 @@ int64_t rounded_bits(double x) { return std::bit_cast<int64_t>(x + ROUNDER); }
 void moments(Matrix<const double> whole, Vector<const double> scale, Vector<const double> share, double factor,
              Matrix<int64_t> out, int64_t start, int64_t stop) {
     const int64_t n_outputs = scale.shape[0];
-    for (int64_t k = 0; k < n_outputs; ++k) {
-        for (int64_t m = k; m < n_outputs; ++m) {
-            const auto one = whole[k], other = whole[m];
-            const double rate = scale[k] * factor, rate_other = scale[m];
-            int64_t total = 0;
-            for (int64_t i = start; i < stop; ++i)
-                total += rounded_bits((one[i] * rate) * (other[i] * rate_other) * share[i]);
-            out(k, m) += total - (stop - start) * ROUNDER_BITS;
+    for (int64_t low = start; low < stop; low += SUMMED_ROWS) {
+        const int64_t n_rows = std::min(SUMMED_ROWS, stop - low);
+        const auto part = share.slice(low, low + n_rows);
+        for (int64_t k = 0; k < n_outputs; ++k) {
+            for (int64_t m = k; m < n_outputs; ++m) {
+                const auto one = whole[k].slice(low, low + n_rows), other = whole[m].slice(low, low + n_rows);
+                const double rate = scale[k] * factor, rate_other = scale[m];
+                int64_t total = 0;
+                for (int64_t i = 0; i < n_rows; ++i)
+                    total += rounded_bits((one[i] * rate) * (other[i] * rate_other) * part[i]);
+                out(k, m) += total - n_rows * ROUNDER_BITS;
+            }
         }
     }
 }
@@ -225,6 +229,7 @@ void add_sums(Vector<const double> f, Matrix<const double> whole, int64_t first,
     for (int64_t k = first; k < last; ++k) {
         const auto values = whole[k].slice(low, low + n_rows);
         int64_t total = 0;
+#pragma GCC unroll 4
         for (int64_t i = 0; i < n_rows; ++i) total += rounded_bits(f[i] * values[i]);
         out[k] += total - n_rows * ROUNDER_BITS;
     }
