@@ -153,7 +153,7 @@ void joint_counts(Matrix<const uint8_t> codes, Vector<const int8_t> response, Ve
     for (int64_t g = 0; g < codes.shape[0]; ++g) {
         seen.fill(false);
         const auto own = codes[g];
-        for (int64_t i = 0; i < own.shape[0]; ++i) seen[2 * own[i] + (response[i] > 0)] = true;
+        for (int64_t i = 0; i < own.shape[0]; ++i) seen[2 * int64_t(own[i]) + (response[i] > 0)] = true;
         out[g] = std::count(seen.begin(), seen.end(), true);
     }
 }
