@@ -183,8 +183,11 @@ struct Entries {
     Vector<const uint8_t> bins;
     static constexpr auto members = std::tuple{&Entries::usual, &Entries::offsets, &Entries::rows, &Entries::bins};
 
-    int64_t begin(int64_t j) const { return offsets[j]; }
-    int64_t end(int64_t j) const { return offsets[j + 1]; }
+    // Call `visit` with row and bin of each entry of feature j.
+    template <class Visit> void for_each(int64_t j, Visit visit) const {
+        const int64_t stop = offsets[j + 1];
+        for (int64_t p = offsets[j]; p < stop; ++p) visit(int64_t(rows[p]), int64_t(bins[p]));
+    }
 };
 
 } // namespace minrisk
