@@ -70,8 +70,8 @@ Array<double, 2> exponential_gradients(Matrix<const double> cost, Vector<const d
                 g[k] += down;
             }
         }
-        for (int64_t k = 0; k < n_outputs; ++k) top_gradient[k] = larger(std::abs(g[k]), top_gradient[k]);
-        for (int64_t k = 0; k < n_outputs; ++k) top_hessian[k] = larger(h[k], top_hessian[k]);
+        for (int64_t k = 0; k < n_outputs; ++k) top_gradient[k] = larger(top_gradient[k], std::abs(g[k]));
+        for (int64_t k = 0; k < n_outputs; ++k) top_hessian[k] = larger(top_hessian[k], h[k]);
     }
     for (int64_t k = 0; k < n_outputs; ++k) top(2, k) = top(1, k);
     return top;
@@ -425,7 +425,7 @@ Array<double, 2> bit_gradients(Matrix<const double> lines, Vector<const int32_t>
             h[k] = size;
             g[k] = v[k] > 0.0 ? size : -size;
         }
-        for (int64_t k = 0; k < L; ++k) largest[k] = larger(h[k], largest[k]);
+        for (int64_t k = 0; k < L; ++k) largest[k] = larger(largest[k], h[k]);
     }
     for (int64_t k = 0; k < L; ++k) top(1, k) = top(2, k) = largest[k];
     return top;
