@@ -42,9 +42,9 @@ namespace minrisk {
 // q = z / (1 + sum z), Q = sum q. All times e^-log_scale; rows start..stop. Returns the column maxima of |gradient|,
 // Hessian and the row's value, which counts in column y. Costs of one row within a factor of e^700 are told apart,
 // scores any distance apart. The values themselves are those of `logistic_values`.
-Array<double, 2> logistic_gradients(Matrix<const double> cost, Vector<const int32_t> index,
-                                    Vector<const int32_t> label, Vector<const double> weight,
-                                    Matrix<const double> scores, double log_scale, Matrix<double> gradient,
-                                    Matrix<double> hessian, Vector<double> value, int64_t start, int64_t stop);
+Array<double, 2> logistic_gradients(Matrix<const double> cost, Vector<const int32_t> index, Vector<const int32_t> label,
+                                    Vector<const double> weight, Matrix<const double> scores, double log_scale,
+                                    Matrix<double> gradient, Matrix<double> hessian, Vector<double> value,
+                                    int64_t start, int64_t stop);
 
 } // namespace minrisk
