@@ -41,15 +41,15 @@ void below_highest(Table cost, Codes index, Codes label, Table scores, int64_t l
         if (everyone) {
             double a = highest, b = highest, c = highest, d = highest;
             for (int64_t k = 0; k < D - D % 4; k += 4) { // four maxima, since each comparison waits for the one before
-                a = larger(s[k], a), b = larger(s[k + 1], b);
-                c = larger(s[k + 2], c), d = larger(s[k + 3], d);
+                a = std::max(a, s[k]), b = std::max(b, s[k + 1]);
+                c = std::max(c, s[k + 2]), d = std::max(d, s[k + 3]);
             }
-            highest = larger(larger(d, c), larger(b, a));
-            for (int64_t k = D - D % 4; k < D; ++k) highest = larger(s[k], highest);
+            highest = std::max(std::max(a, b), std::max(c, d));
+            for (int64_t k = D - D % 4; k < D; ++k) highest = std::max(highest, s[k]);
         } else {
-            for (int64_t k = 0; k < D; ++k) highest = larger(c[k] > 0.0 ? s[k] : -INFINITE, highest);
+            for (int64_t k = 0; k < D; ++k) highest = std::max(highest, c[k] > 0.0 ? s[k] : -INFINITE);
         }
-        for (int64_t k = 0; k < D; ++k) difference[k] = smaller(s[k] - highest, 0.0);
+        for (int64_t k = 0; k < D; ++k) difference[k] = std::min(0.0, s[k] - highest);
     }
 }
 
@@ -79,8 +79,8 @@ void raise_tops(Table gradient, Table hessian, int64_t low, int64_t high, Matrix
     for (int64_t i = low; i < high; ++i) {
         const auto g = gradient[i], h = hessian[i];
         for (int64_t k = 0; k < gradient.shape[1]; ++k) {
-            top_gradient[k] = larger(top_gradient[k], std::abs(g[k]));
-            top_hessian[k] = larger(top_hessian[k], h[k]);
+            top_gradient[k] = std::max(top_gradient[k], std::abs(g[k]));
+            top_hessian[k] = std::max(top_hessian[k], h[k]);
         }
     }
 }
@@ -94,7 +94,7 @@ Array<double, 2> exponential_gradients(double own, Table cost, Codes index, Code
                                        Vector<double> value, int64_t start, int64_t stop) {
     const int64_t D = scores.shape[1], height = rows_at_once(D), every = hessian.shape[0] > 0;
     const Array<double, 2> x(height, D), spare(1, D);
-    const Matrix<double> curved = every ? hessian : spare;
+    const Matrix<double> curved = every ? hessian : Matrix<double>(spare);
     auto top = zeros<double>(3, D);
     const auto highest = top[1], top_value = top[2];
     for (int64_t low = start; low < stop; low += height) {
@@ -118,13 +118,13 @@ Array<double, 2> exponential_gradients(double own, Table cost, Codes index, Code
                 total += v;
                 g[k] = -v;
                 h[k] = v;
-                highest[k] = larger(highest[k], v);
+                highest[k] = std::max(highest[k], v);
             }
             value[i] = total;
-            top_value[y] = larger(top_value[y], total);
+            top_value[y] = std::max(top_value[y], total);
             if (own > 0.0) {
                 g[y] = h[y] = total;
-                highest[y] = larger(highest[y], total);
+                highest[y] = std::max(highest[y], total);
             }
         }
     }
@@ -147,7 +147,7 @@ void logistic_values(Table cost, Codes index, Codes label, Numbers weight, Table
             own[i - low] = w >= VANISHED_WEIGHT ? gradient(i, label[i]) / w : 0.0;
         }
         for (int64_t j = 0; j < high - low; ++j) { // the loop that is vectorised
-            const double Q = smaller(own[j], 0.5), u = 1.0 - Q;
+            const double Q = std::min(own[j], 0.5), u = 1.0 - Q;
             // -log1p(-Q): the first term gives back what rounding took from u.
             const double loss = ((u - 1.0) + Q) / u - logarithm(u);
             own[j] = own[j] > 0.5 ? own[j] : loss;
@@ -202,8 +202,8 @@ Array<double, 2> softmax_value_and_gradient(Table cost, Codes index, Codes label
         for (int64_t k = 0; k < D; ++k) g[k] *= -w / total;
         g[y] = w * (wrong / total);
         value[i] = w * (wrong < right ? std::log1p(wrong / right) : std::log(total) + highest - s[y]);
-        for (int64_t k = 0; k < D; ++k) top(0, k) = larger(top(0, k), std::abs(g[k]));
-        top(2, y) = larger(top(2, y), value[i]);
+        for (int64_t k = 0; k < D; ++k) top(0, k) = std::max(top(0, k), std::abs(g[k]));
+        top(2, y) = std::max(top(2, y), value[i]);
     }
     return top;
 }
@@ -225,7 +225,7 @@ struct PairTerms {
             const auto s = scores[i];
             const auto u = up[i - low], d = down[i - low];
             double highest = s[0], lowest = s[0];
-            for (int64_t k = 0; k < D; ++k) highest = larger(highest, s[k]), lowest = smaller(lowest, s[k]);
+            for (int64_t k = 0; k < D; ++k) highest = std::max(highest, s[k]), lowest = std::min(lowest, s[k]);
             for (int64_t k = 0; k < D; ++k) u[k] = s[k] - highest, d[k] = lowest - s[k];
             scale[i - low] = highest - lowest - log_scale;
         }
@@ -262,10 +262,10 @@ Array<double, 2> pair_gradients(Table cost, Codes index, Codes label, Numbers we
             for (int64_t k = 0; k < D; ++k) {
                 const double u = w * a[k] * B, v = w * A * b[k];
                 g[k] = v - u;
-                h[k] = larger(u + v - 2.0 * w * a[k] * b[k], 0.0);
+                h[k] = std::max(u + v - 2.0 * w * a[k] * b[k], 0.0);
             }
             value[i] = A * B * w;
-            top(2, label[i]) = larger(top(2, label[i]), value[i]);
+            top(2, label[i]) = std::max(top(2, label[i]), value[i]);
         }
         raise_tops(gradient, hessian, low, high, top);
     }
@@ -289,7 +289,7 @@ Array<double, 1> along(Table cost, Codes index, Codes label, Table scores, Numbe
         line(0, i) = at.weight * at.value;
         line(1, i) = at.weight * at.slope;
         line(2, i) = at.weight * at.curvature;
-        for (int64_t c = 0; c < 3; ++c) top[c] = larger(top[c], std::abs(line(c, i)));
+        for (int64_t c = 0; c < 3; ++c) top[c] = std::max(top[c], std::abs(line(c, i)));
     }
     return top;
 }
@@ -335,7 +335,7 @@ Array<double, 1> logistic_along(Table cost, Codes index, Codes label, Numbers we
             q[k] = s[k] - s_y + step * d[k];
             if (c[k] > 0.0 && q[k] > highest) highest = q[k];
         }
-        for (int64_t k = 0; k < D; ++k) q[k] = c[k] * exponential(smaller(q[k] - highest, 0.0));
+        for (int64_t k = 0; k < D; ++k) q[k] = c[k] * exponential(std::min(q[k] - highest, 0.0));
         q[y] = 0.0;
         const double right = exponential(-highest);
         double wrong = 0.0, mean = 0.0, square = 0.0;
@@ -365,7 +365,7 @@ Array<double, 1> pair_along(Table cost, Codes index, Codes label, Numbers weight
         for (int64_t k = 0; k < D; ++k) {
             d[k] = f * m[k];
             x[k] = s[k] + step * d[k];
-            high = larger(high, x[k]), low = smaller(low, x[k]);
+            high = std::max(high, x[k]), low = std::min(low, x[k]);
         }
         double a0 = 0.0, a1 = 0.0, a2 = 0.0, b0 = 0.0, b1 = 0.0, b2 = 0.0;
         for (int64_t k = 0; k < D; ++k) {
@@ -569,7 +569,7 @@ Array<double, 1> pairs_along(Table terms, Numbers values, Numbers factor, double
         for (int64_t g = 0; g < G; ++g) {
             const double *up = &terms(g, low), *down = &terms(G + g, low), v = values[g];
             for (int64_t i = 0; i < n; ++i) { // only a row of weight 0 may go farther
-                e[i] = exponential(smaller(larger(step * v * f[i], -600.0), 600.0));
+                e[i] = exponential(std::min(std::max(step * v * f[i], -600.0), 600.0));
             }
             for (int64_t i = 0; i < n; ++i) {
                 const double x = up[i] * e[i], y = down[i] / e[i];
@@ -600,7 +600,7 @@ double gradient_along(Table gradient, Numbers vector, Vector<double> out, int64_
         double total = 0.0;
         for (int64_t k = 0; k < vector.shape[0]; ++k) total += g[k] * vector[k];
         out[i] = total;
-        top = larger(top, std::abs(total));
+        top = std::max(top, std::abs(total));
     }
     return top;
 }
@@ -628,7 +628,7 @@ Array<double, 2> pairwise_gradients(Table cost, Codes index, Codes label, Number
     const double scale = std::exp(-log_scale);
     const Array<double, 1> terms(D);
     const Array<double, 2> spare(1, D);
-    const Matrix<double> curved = every ? hessian : spare;
+    const Matrix<double> curved = every ? hessian : Matrix<double>(spare);
     auto top = zeros<double>(3, D);
     const auto top_gradient = top[0], top_hessian = top[1], top_value = top[2];
     for (int64_t i = start; i < stop; ++i) {
@@ -645,19 +645,19 @@ Array<double, 2> pairwise_gradients(Table cost, Codes index, Codes label, Number
         double push = 0.0;
         for (int64_t k = 0; k < D; ++k) {
             push -= g[k];
-            top_gradient[k] = larger(-g[k], top_gradient[k]);
+            top_gradient[k] = std::max(top_gradient[k], -g[k]);
         }
         g[y] = push;
         value[i] = total;
-        top_gradient[y] = larger(top_gradient[y], push);
-        top_value[y] = larger(top_value[y], total);
+        top_gradient[y] = std::max(top_gradient[y], push);
+        top_value[y] = std::max(top_value[y], total);
         if (every) {
             for (int64_t k = 0; k < D; ++k) h[k] = w * c[k] / (1.0 + h[k]) * h[k] / (1.0 + h[k]);
             h[y] = 0.0;
             double curvature = 0.0;
             for (int64_t k = 0; k < D; ++k) curvature += h[k];
             h[y] = curvature;
-            for (int64_t k = 0; k < D; ++k) top_hessian[k] = larger(h[k], top_hessian[k]);
+            for (int64_t k = 0; k < D; ++k) top_hessian[k] = std::max(top_hessian[k], h[k]);
         }
     }
     return top;
@@ -767,7 +767,7 @@ Array<double, 2> logistic_gradients(Table cost, Codes index, Codes label, Number
             h[y] = g[y] * (right / total);
             if (w * wrong > top_value[y] * right) { // else log(1 + wrong / right) <= wrong / right is no maximum
                 const double loss = wrong < right ? std::log1p(wrong / right) : std::log(total) + behind[b];
-                top_value[y] = larger(top_value[y], w * loss);
+                top_value[y] = std::max(top_value[y], w * loss);
             }
         }
         raise_tops(gradient, hessian, low, high, top);

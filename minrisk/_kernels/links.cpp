@@ -20,7 +20,7 @@ double log_of(double x, double top, bool sigmoid) {
 void log_probabilities(int64_t kind, Vector<const double> x, Vector<double> log_p) {
     const int64_t K = x.shape[0];
     double top = x[0], total = 0.0;
-    for (int64_t k = 1; k < K; ++k) top = larger(top, x[k]);
+    for (int64_t k = 1; k < K; ++k) top = std::max(top, x[k]);
     const bool sigmoid = kind == SIGMOID && top > -30.0; // if not, all sigmoids are exponentials, to float64
     for (int64_t k = 0; k < K; ++k) {
         log_p[k] = log_of(x[k], top, sigmoid);
@@ -62,7 +62,7 @@ void along(int64_t kind, Matrix<const double> base, Vector<const Fold> fold, Mat
         }
         out(i, 0) = loss;
         out(i, 1) = slope + all * mean;
-        out(i, 2) = all * larger(0.0, square - mean * mean);
+        out(i, 2) = all * std::max(0.0, square - mean * mean);
     }
 }
 
@@ -113,7 +113,7 @@ Array<double, 2> expected_costs(int64_t kind, double scale, Matrix<const Score> 
     for (int64_t i = 0; i < n; ++i) {
         const auto s = scores[i];
         Score top = s[0];
-        for (int64_t k = 1; k < K; ++k) top = larger(top, s[k]);
+        for (int64_t k = 1; k < K; ++k) top = std::max(top, s[k]);
         const bool sigmoid = kind == SIGMOID && scale * top > -30.0;
         double total = 0.0;
         for (int64_t k = 0; k < K; ++k) {
@@ -149,20 +149,20 @@ void mean_gradients(int64_t kind, double scale, Vector<const double> start, Matr
         double span = 0.0, least = s[0] - start[0], most = least;
         for (int64_t k = 0; k < K; ++k) {
             const double move = s[k] - start[k];
-            least = smaller(least, move);
-            most = larger(most, move);
-            span = larger(span, std::abs(move));
+            least = std::min(least, move);
+            most = std::max(most, move);
+            span = std::max(span, std::abs(move));
             of_row[k] = 0.0;
         }
         if (kind != SIGMOID) span = most - least;
-        const double n_panels = smaller(larger(1.0, std::ceil(scale * span / 2.0)), MOST_PANELS);
+        const double n_panels = std::min(std::max(1.0, std::ceil(scale * span / 2.0)), MOST_PANELS);
         for (double panel = 0.0; panel < n_panels; ++panel) {
             for (int64_t q = 0; q < point.shape[0]; ++q) {
                 const double t = (panel + point[q]) / n_panels, w = point_weight[q] / n_panels;
                 double top = -INFINITE;
                 for (int64_t k = 0; k < K; ++k) {
                     p[k] = scale * ((1.0 - t) * start[k] + t * s[k]);
-                    top = larger(top, p[k]);
+                    top = std::max(top, p[k]);
                 }
                 const bool sigmoid = kind == SIGMOID && top > -30.0; // if not, see `log_probabilities`
                 double total = 0.0, cost = 0.0;
