@@ -11,7 +11,8 @@
 
 namespace minrisk {
 
-inline constexpr int64_t LANES = 64; // rows side by side
+inline constexpr int64_t LANES = 64;       // rows side by side
+inline constexpr int64_t WORDS_NAMED = 16; // words that `name_lanes` looks at together
 
 // Return a word whose bit i says whether codes[i] > bin. Compilers make no vectors of such a loop.
 inline uint64_t lanes_above(const uint8_t *codes, uint8_t bin) {
@@ -42,6 +43,21 @@ inline uint64_t lanes_above(const uint8_t *codes, uint8_t bin) {
     uint64_t word = 0;
     for (int64_t i = 0; i < LANES; ++i) word |= static_cast<uint64_t>(codes[i] > bin) << i;
     return word;
+#endif
+}
+
+// Set names[i] |= number + j where bit i of words[j] is set, for 16 words j.
+inline void name_lanes(const uint64_t *words, uint8_t number, uint8_t *names) {
+#if defined(__AVX512BW__)
+    // In two chains, each of which waits for its own last word only.
+    __m512i parts[2] = {_mm512_loadu_si512(names), _mm512_setzero_si512()};
+    for (int j = 0; j < WORDS_NAMED; ++j)
+        parts[j % 2] = _mm512_mask_mov_epi8(parts[j % 2], words[j], _mm512_set1_epi8(static_cast<char>(number + j)));
+    _mm512_storeu_si512(names, _mm512_or_si512(parts[0], parts[1]));
+#else
+    for (int64_t j = 0; j < WORDS_NAMED; ++j) {
+        for (int64_t i = 0; i < LANES; ++i) names[i] |= static_cast<uint8_t>((words[j] >> i & 1) ? number + j : 0);
+    }
 #endif
 }
 
