@@ -51,16 +51,14 @@ template <class T, int N> struct View {
         } else {
             std::array<int64_t, N - 1> rest;
             std::copy(shape.begin() + 1, shape.end(), rest.begin());
-            int64_t stride = 1;
-            for (int64_t extent : rest) stride *= extent;
-            return View<T, N - 1>(data + i * stride, rest);
+            return View<T, N - 1>(data + i * row_size(), rest);
         }
     }
 
     // Rows start..stop.
     View slice(int64_t start, int64_t stop) const {
         View part = *this;
-        part.data += start * (size() / std::max<int64_t>(shape[0], 1));
+        part.data += start * row_size();
         part.shape[0] = stop - start;
         return part;
     }
@@ -71,6 +69,12 @@ template <class T, int N> struct View {
     void fill(T value) const { std::fill(data, data + size(), value); }
 
   private:
+    int64_t row_size() const {
+        int64_t product = 1;
+        for (int axis = 1; axis < N; ++axis) product *= shape[axis];
+        return product;
+    }
+
     void check([[maybe_unused]] int64_t index, [[maybe_unused]] int axis) const {
 #ifdef MINRISK_CHECKED
         if (index < 0 || index >= shape[axis]) {
@@ -106,8 +110,8 @@ template <class T, class... I> Array<T, sizeof...(I)> zeros(I... extents) {
     return array;
 }
 
-// The larger and the smaller of two, the second one where they do not compare: of a missing value and b, b.
-template <class T> T larger(T a, T b) { return a > b ? a : b; }
-template <class T> T smaller(T a, T b) { return a < b ? a : b; }
+// The larger and the smaller of two, the first one where they are equal or do not compare: of b and a missing value, b.
+template <class T> T larger(T a, T b) { return b > a ? b : a; }
+template <class T> T smaller(T a, T b) { return b < a ? b : a; }
 
 } // namespace minrisk

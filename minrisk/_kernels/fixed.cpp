@@ -31,26 +31,6 @@ void add_two_parts(Matrix<const double> values, Vector<const double> factor, int
     }
 }
 
-// Fill fixed[i, first + k] with rint(values[i, k] * factor[k]) for the bag's rows, else 0; returns the sums.
-template <class Fixed>
-Array<int64_t, 1> fix_columns(Matrix<const double> values, Vector<const bool> in_bag, Vector<const double> factor,
-                              Matrix<Fixed> fixed, int64_t first, int64_t start, int64_t stop) {
-    const int64_t n_columns = values.shape[1];
-    auto total = zeros<int64_t>(n_columns);
-    for (int64_t i = start; i < stop; ++i) {
-        if (in_bag[i]) {
-            for (int64_t k = 0; k < n_columns; ++k) {
-                const int64_t value = whole(values(i, k) * factor[k]);
-                fixed(i, first + k) = static_cast<Fixed>(value);
-                total[k] += value;
-            }
-        } else {
-            for (int64_t k = 0; k < n_columns; ++k) fixed(i, first + k) = 0;
-        }
-    }
-    return total;
-}
-
 // Compute fixed[i] = rint(values[i] * factor) for rows in the bag, else 0; returns the sum of |fixed|.
 int64_t fix_vector(Vector<const double> values, Vector<const bool> in_bag, double factor, Vector<int64_t> fixed,
                    int64_t start, int64_t stop) {
@@ -61,39 +41,6 @@ int64_t fix_vector(Vector<const double> values, Vector<const bool> in_bag, doubl
         total += std::abs(value);
     }
     return total;
-}
-
-// Sum over the bag's rows of rint(values * factor), per column, for values up to `top`; see `fixed_factors`.
-Array<int64_t, 1> column_sums(Matrix<const double> values, Vector<const bool> in_bag, Vector<const double> top,
-                              int64_t bits, int64_t start, int64_t stop) {
-    const auto factor = fixed_factors(top, bits);
-    auto total = zeros<int64_t>(values.shape[1]);
-    for (int64_t i = start; i < stop; ++i) {
-        if (in_bag[i]) {
-            for (int64_t k = 0; k < values.shape[1]; ++k) total[k] += whole(values(i, k) * factor[k]);
-        }
-    }
-    return total;
-}
-
-// Return the sum of rint(value * factor) over the bag's rows of each class, (D,).
-Array<int64_t, 1> class_sums(Vector<const double> value, Vector<const int32_t> label, Vector<const bool> in_bag,
-                             Vector<const double> factor, int64_t start, int64_t stop) {
-    auto sums = zeros<int64_t>(factor.shape[0]);
-    for (int64_t i = start; i < stop; ++i) {
-        if (in_bag[i]) sums[label[i]] += whole(value[i] * factor[label[i]]);
-    }
-    return sums;
-}
-
-// Return sums of fixed-point numbers as numbers; 0 where `top` is.
-Array<double, 1> unfixed(Vector<const int64_t> total, Vector<const double> top, int64_t bits) {
-    const auto factor = fixed_factors(top, bits);
-    auto out = zeros<double>(total.shape[0]);
-    for (int64_t k = 0; k < total.shape[0]; ++k) {
-        if (factor[k] > 0.0) out[k] = static_cast<double>(total[k]) / factor[k];
-    }
-    return out;
 }
 
 // Fill out with sums over rows order[start:end] per column, values rounded to 1 / factor (a factor of 0: none).
@@ -111,7 +58,53 @@ void add_leaf(Matrix<const double> values, Vector<const double> factor, Vector<c
     }
 }
 
-// Sum gradient and Hessian over the rows of each leaf, (L, D) each; see `add_leaf`.
+// Return the sum over rows of response * rint(values * factor), per column, over the rows in the bag.
+template <class Response>
+Array<int64_t, 1> response_sums(Matrix<const double> values, Vector<const Response> response, Vector<const bool> in_bag,
+                                Vector<const double> factor, int64_t start, int64_t stop) {
+    const int64_t n_columns = values.shape[1];
+    auto total = zeros<int64_t>(n_columns);
+    for (int64_t i = start; i < stop; ++i) {
+        if (in_bag[i]) {
+            const int64_t f = static_cast<int64_t>(response[i]);
+            for (int64_t k = 0; k < n_columns; ++k) total[k] += f * whole(values(i, k) * factor[k]);
+        }
+    }
+    return total;
+}
+
+} // namespace
+
+Array<int64_t, 1> column_sums(Matrix<const double> values, Vector<const bool> in_bag, Vector<const double> top,
+                              int64_t bits, int64_t start, int64_t stop) {
+    const auto factor = fixed_factors(top, bits);
+    auto total = zeros<int64_t>(values.shape[1]);
+    for (int64_t i = start; i < stop; ++i) {
+        if (in_bag[i]) {
+            for (int64_t k = 0; k < values.shape[1]; ++k) total[k] += whole(values(i, k) * factor[k]);
+        }
+    }
+    return total;
+}
+
+Array<int64_t, 1> class_sums(Vector<const double> value, Vector<const int32_t> label, Vector<const bool> in_bag,
+                             Vector<const double> factor, int64_t start, int64_t stop) {
+    auto sums = zeros<int64_t>(factor.shape[0]);
+    for (int64_t i = start; i < stop; ++i) {
+        if (in_bag[i]) sums[label[i]] += whole(value[i] * factor[label[i]]);
+    }
+    return sums;
+}
+
+Array<double, 1> unfixed(Vector<const int64_t> total, Vector<const double> top, int64_t bits) {
+    const auto factor = fixed_factors(top, bits);
+    auto out = zeros<double>(total.shape[0]);
+    for (int64_t k = 0; k < total.shape[0]; ++k) {
+        if (factor[k] > 0.0) out[k] = static_cast<double>(total[k]) / factor[k];
+    }
+    return out;
+}
+
 void leaf_column_sums(Matrix<const double> gradient, Matrix<const double> hessian, Vector<const double> top_gradient,
                       Vector<const double> top_hessian, int64_t bits, Vector<const int32_t> order,
                       Vector<const int64_t> start, Vector<const int64_t> end, Matrix<double> gradient_sums,
@@ -123,8 +116,6 @@ void leaf_column_sums(Matrix<const double> gradient, Matrix<const double> hessia
     }
 }
 
-// Compute out[i] = (gradient @ directions, hessian @ weight) per row; returns the column maxima of its sizes.
-// `directions` is (q, D).
 Array<double, 1> project(Matrix<const double> gradient, Matrix<const double> hessian, Matrix<const double> directions,
                          Vector<const double> weight, Matrix<double> out, int64_t start, int64_t stop) {
     const int64_t q = directions.shape[0];
@@ -137,10 +128,6 @@ Array<double, 1> project(Matrix<const double> gradient, Matrix<const double> hes
     return top;
 }
 
-// Fill fixed-point columns of a sketch with values up to `top`; returns what a unit of each is worth.
-//
-// The Hessian, of `count_bits` fewer bits, is shifted beside a count of 1; with 0 of these the count has a column of
-// its own. No gradient where the Hessian rounds to 0.
 Array<double, 1> fix_sketch(Matrix<const double> values, Vector<const double> top, int64_t bits, int64_t count_bits,
                             Matrix<int64_t> out, int64_t start, int64_t stop) {
     const int64_t q = values.shape[1] - 1;
@@ -162,23 +149,6 @@ Array<double, 1> fix_sketch(Matrix<const double> values, Vector<const double> to
     for (int64_t c = 0; c < q + 1; ++c) unit[c] = factor[c] > 0.0 ? 1.0 / factor[c] : 0.0;
     return unit;
 }
-
-// Return the sum over rows of response * rint(values * factor), per column, over the rows in the bag.
-template <class Response>
-Array<int64_t, 1> response_sums(Matrix<const double> values, Vector<const Response> response, Vector<const bool> in_bag,
-                                Vector<const double> factor, int64_t start, int64_t stop) {
-    const int64_t n_columns = values.shape[1];
-    auto total = zeros<int64_t>(n_columns);
-    for (int64_t i = start; i < stop; ++i) {
-        if (in_bag[i]) {
-            const int64_t f = static_cast<int64_t>(response[i]);
-            for (int64_t k = 0; k < n_columns; ++k) total[k] += f * whole(values(i, k) * factor[k]);
-        }
-    }
-    return total;
-}
-
-} // namespace
 
 void define_fixed(nb::module_ &m) {
     m.def("fixed_factors", &fixed_factors, released());
