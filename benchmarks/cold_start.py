@@ -1,6 +1,6 @@
 """Cold start: what a user waits for and holds in the first minute, in fresh processes with a home that is read-only.
 
-Imports, the first fit of iris and the second one beside LightGBM's, the README's ten lines, the command line, one row of
+Imports, the first fit of iris, the second one beside LightGBM's, the README's ten lines, the command line, one row of
 the letters from an array and from a dict, memory after import, and the size of an installation. Seconds are of the
 processors, of one thread; each is the median of several processes.
 """
