@@ -18,7 +18,6 @@ from minrisk._kernels.predict import (
     add_steps,
     add_to_few,
     add_to_many,
-    count_to_many,
     encode,
     encode_few,
     find_tops,
@@ -143,8 +142,7 @@ class CodedTrees(NamedTuple):
     def add_to_many(self, codes: np.ndarray, n_rows: int, first: int, last: int, sums: np.ndarray) -> None:
         """Add what trees first..last answer to coded rows to the sums, in units."""
         trees = self.nodes, self.shift, self.roots, self.tops, self.top, self.ends, self.vector, self.vectors
-        add = add_to_many if self.unit is None else count_to_many
-        add(codes, n_rows, self.n_codes, *trees, first, last, sums)
+        add_to_many(codes, n_rows, self.n_codes, *trees, first, last, sums)
 
     def coded(self, X: FloatArray, low: int, n_rows: int) -> np.ndarray:
         """Return codes of some rows of X, as `add_to_many` takes them."""
