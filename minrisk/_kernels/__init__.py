@@ -9,8 +9,14 @@ import os
 import sys
 from importlib import import_module
 from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from minrisk._kernels._processor import levels
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
 
 LEVELS: tuple[str, ...] = levels()
 LEVEL = os.environ.get("MINRISK_LEVEL") or LEVELS[0]

@@ -11,8 +11,10 @@ namespace {
 // Return the names of the modules of machine code that this processor can run, the fastest first.
 PyObject *levels(PyObject *, PyObject *) {
 #if defined(_MSC_VER) && defined(_M_X64)
-    if (IsProcessorFeaturePresent(PF_AVX512F_INSTRUCTIONS_AVAILABLE)) return Py_BuildValue("(sss)", "x86_64_v4", "x86_64_v3", "x86_64_v2");
-    if (IsProcessorFeaturePresent(PF_AVX2_INSTRUCTIONS_AVAILABLE)) return Py_BuildValue("(ss)", "x86_64_v3", "x86_64_v2");
+    if (IsProcessorFeaturePresent(PF_AVX512F_INSTRUCTIONS_AVAILABLE))
+        return Py_BuildValue("(sss)", "x86_64_v4", "x86_64_v3", "x86_64_v2");
+    if (IsProcessorFeaturePresent(PF_AVX2_INSTRUCTIONS_AVAILABLE))
+        return Py_BuildValue("(ss)", "x86_64_v3", "x86_64_v2");
     return Py_BuildValue("(s)", "x86_64_v2");
 #elif defined(__x86_64__)
     __builtin_cpu_init();

@@ -87,7 +87,7 @@ class CoupledLoss(SeparableLoss):
     @property
     def gain(self) -> int:
         """Return the exact joint drop for the exponential, else E^2 / (2 M): exact for squared; see also `SERIES`."""
-        return EXPONENTIAL_GAIN if self.base == "exponential" else QUADRATIC_GAIN
+        return int(EXPONENTIAL_GAIN if self.base == "exponential" else QUADRATIC_GAIN)
 
     def for_costs(self, costs: RowCosts) -> Self:
         """Return the loss with beta and phi of each line."""

@@ -124,7 +124,7 @@ class CodedTrees(NamedTuple):
     def height(self) -> int:
         """Return rows that are looked at together: all trees are brought into the cache once for them."""
         bytes_of_row = self.n_codes + int(self.vectors.shape[1]) * (8 if self.unit is None else 4)
-        return max(LANES, min(CODED_ROWS, CODED_BYTES // bytes_of_row // LANES * LANES))
+        return int(max(LANES, min(CODED_ROWS, CODED_BYTES // bytes_of_row // LANES * LANES)))
 
     def add_scores(self, X: FloatArray, start: int, stop: int, scores: FloatArray) -> None:
         """Add what all trees together answer to scores[start:stop]; X of `minrisk._utils.memory.points`."""

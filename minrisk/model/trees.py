@@ -134,7 +134,7 @@ class PackedTrees:
         return of_nodes
 
     @cached_property
-    def _walks(self) -> tuple[FloatArray, IntArray, FloatArray, Int32Array]:
+    def _walks(self) -> tuple[FloatArray, FloatArray, Int32Array]:
         """Return threshold, and left << 32 | feature, of each node side by side: a step reads one cache line.
 
         And its value and vector.
@@ -146,7 +146,7 @@ class PackedTrees:
         links <<= LEFT_BITS
         links |= self.of_nodes("feature")
         value = np.ones(len(links)) if self.value is None else self.value
-        return walks[:, 0], links, value, self.counted("vector")
+        return walks, value, self.counted("vector")
 
     @cached_property
     def _linear_walks(self) -> tuple[np.ndarray, ...]:

@@ -134,7 +134,7 @@ Sums = TypeVar("Sums", IntArray, FloatArray)
 
 def sum_bits(n_rows: int) -> int:
     """Return the sum bits of values in fixed point, of which int64 holds the sum over so many rows."""
-    return SUM_BITS - max(1, n_rows).bit_length()
+    return int(SUM_BITS) - max(1, n_rows).bit_length()
 
 
 def in_two_parts(values: FloatArray, factor: FloatArray | float, bits: int) -> IntArray:

@@ -85,7 +85,7 @@ class Loss(ABC):
     @property
     def gain(self) -> int:
         """Return which drop a stump search maximises (`minrisk._kernels.split`); E^2 / (2 M) is one Newton step."""
-        return QUADRATIC_GAIN
+        return int(QUADRATIC_GAIN)
 
     # -- of all rows -----------------------------------------------------------------------------------------------
     def for_costs(self, costs: RowCosts) -> Self:

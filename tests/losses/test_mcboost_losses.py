@@ -60,7 +60,9 @@ def written_out(name, costs, scores):
 def along(loss, costs, scores, factor, move, step, log_scale=0.0):
     """Value, slope and curvature, (n, 3)."""
     line = np.empty((3, len(scores)))
-    top = loss.along(loss_columns(costs, scores, log_scale), Course(factor, move, step, line), 0, len(scores))
+    top = loss.along(
+        loss_columns(costs, scores, log_scale), Course(factor, np.ascontiguousarray(move), step, line), 0, len(scores)
+    )
     np.testing.assert_allclose(top, np.abs(line).max(axis=1), rtol=1e-14)
     return line.T
 
