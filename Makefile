@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PROCESSES ?= 2
-BUILD := "meson-python>=0.18" "meson>=1.4" ninja "nanobind>=3.1,<4"  # as in pyproject.toml, for builds that last
+# What builds, as in pyproject.toml: it stays, for builds at import after a change of the sources.
+BUILD := "meson-python>=0.18" "meson>=1.4" ninja "nanobind>=3.1,<4"
 
 .PHONY: demo test test-all lint docs wheel clean
 
@@ -39,7 +40,7 @@ wheel: $(VENV)/release.stamp  ## dist/: built, checked, and tried in an environm
 $(VENV)/%.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check $(BUILD)
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --no-build-isolation -e '.[$*]'
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --no-build-isolation -e '.[$*]'
 	touch $@
 
 clean:
