@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from minrisk._version import __version__ as __version__
+__version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from minrisk.algorithms import ALGORITHMS as ALGORITHMS

@@ -55,11 +55,11 @@ template <class T, int N> struct View {
         }
     }
 
-    // Rows start..stop.
+    // Rows start..stop, cut at the last one.
     View slice(int64_t start, int64_t stop) const {
         View part = *this;
         part.data += start * row_size();
-        part.shape[0] = stop - start;
+        part.shape[0] = std::min(stop, shape[0]) - start;
         return part;
     }
 

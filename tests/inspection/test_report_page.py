@@ -281,7 +281,7 @@ def test_costs_by_row(wine):
     expected = rows.expected
     np.testing.assert_allclose(rows.compared, own)
     regression, p = model.cost_regression_, model.predict_proba(X[1::2])
-    by_hand = sum(p[:, j, None] * regression.of_class(X[1::2], j) for j in range(3)) * regression.unit
+    by_hand = sum(p[:, j, None] * regression.of_class(X[1::2].copy(), j) for j in range(3)) * regression.unit
     np.testing.assert_allclose(expected, by_hand[np.arange(len(decided)), decided])
     with pytest.raises(ValueError, match="The fit had costs per row"):
         report(model, X, y)
