@@ -52,6 +52,18 @@ template <int width, class T> Matrix<T> of_width(Matrix<T> matrix) {
     return matrix;
 }
 
+// Compute sums += values, of so many as the compiler knows or, with a width of 0, of any number.
+template <int width> void add(Vector<int64_t> sums, Vector<const int64_t> values) {
+    if constexpr (width > 0) {
+        // All are read before one is written: two are then added at once, though they might be the same memory.
+        std::array<int64_t, width> made;
+        for (int c = 0; c < width; ++c) made[c] = sums[c] + values[c];
+        for (int c = 0; c < width; ++c) sums[c] = made[c];
+    } else {
+        for (int64_t c = 0; c < sums.shape[0]; ++c) sums[c] += values[c];
+    }
+}
+
 // -- Histograms of a node ---------------------------------------------------------------------------------------------
 // Histograms of one node of a growing tree: the sums of its rows' columns by bin.
 //
@@ -123,11 +135,10 @@ template <int width, class Seen>
 void fill(Vector<const uint8_t> column, Vector<const int32_t> order, int64_t start, int64_t end,
           Matrix<const int64_t> gathered, Matrix<int64_t> histogram, Seen seen) {
     gathered = of_width<width>(gathered), histogram = of_width<width>(histogram);
-    const int64_t n_columns = gathered.shape[1];
     for (int64_t i = 0; i < end - start; ++i) {
         const int64_t b = column[order[start + i]];
         seen(b);
-        for (int64_t c = 0; c < n_columns; ++c) histogram(b, c) += gathered(i, c);
+        add<width>(histogram[b], gathered[i]);
     }
 }
 
