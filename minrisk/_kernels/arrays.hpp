@@ -110,8 +110,4 @@ template <class T, class... I> Array<T, sizeof...(I)> zeros(I... extents) {
     return array;
 }
 
-// The larger and the smaller of two, the first one where they are equal or do not compare: of b and a missing value, b.
-template <class T> T larger(T a, T b) { return b > a ? b : a; }
-template <class T> T smaller(T a, T b) { return b < a ? b : a; }
-
 } // namespace minrisk

@@ -25,7 +25,7 @@ inline constexpr int64_t EXPONENTIAL_SCORES =
 
 // Compute e^x within 3 ulp.
 inline double exponential(double x) {
-    const double inside = smaller(larger(x, LOWEST_EXPONENT), HIGHEST_EXPONENT);
+    const double inside = std::min(std::max(x, LOWEST_EXPONENT), HIGHEST_EXPONENT);
     const double shifted = inside * LOG2_E + ROUNDER;
     const double n = shifted - ROUNDER;
     const double r = (inside - n * LN2_HIGH) - n * LN2_LOW;

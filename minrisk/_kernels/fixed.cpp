@@ -122,8 +122,8 @@ Array<double, 1> project(Matrix<const double> gradient, Matrix<const double> hes
     auto top = zeros<double>(q + 1);
     for (int64_t i = start; i < stop; ++i) {
         project_row(gradient[i], hessian[i], directions, weight, out[i]);
-        for (int64_t c = 0; c < q; ++c) top[c] = larger(top[c], std::abs(out(i, c)));
-        top[q] = larger(top[q], out(i, q));
+        for (int64_t c = 0; c < q; ++c) top[c] = std::max(top[c], std::abs(out(i, c)));
+        top[q] = std::max(top[q], out(i, q));
     }
     return top;
 }

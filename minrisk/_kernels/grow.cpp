@@ -60,7 +60,7 @@ double merit(Vector<const int64_t> total, Vector<const double> factor, Vector<co
     if (gain == CODEWORD) {
         double top = unfixed(0);
         for (int64_t k = 0; k < K; ++k) {
-            top = larger(top, unfixed(k));
+            top = std::max(top, unfixed(k));
             sum += unfixed(k);
         }
         return top - sum / static_cast<double>(K);
@@ -76,7 +76,7 @@ double merit(Vector<const int64_t> total, Vector<const double> factor, Vector<co
             if (hessian > 0.0) sum += gradient * gradient / hessian;
         } else {
             // As a product: the difference of the squares would cancel in pure nodes.
-            sum -= std::sqrt(larger((hessian - gradient) * (hessian + gradient), 0.0));
+            sum -= std::sqrt(std::max((hessian - gradient) * (hessian + gradient), 0.0));
         }
     }
     return sum;
@@ -830,7 +830,7 @@ draw_directions(Vector<const double> hessian, Vector<const double> ridge, int64_
     }
     Array<double, 1> unit_ridge(1);
     // Above 0, by which a node is divided whose Hessian is lost in fixed point.
-    unit_ridge[0] = larger(shared, 1e-9);
+    unit_ridge[0] = std::max(shared, 1e-9);
     return {std::move(directions), std::move(weight), std::move(unit_ridge)};
 }
 

@@ -26,13 +26,13 @@ Array<double, 1> aim(Matrix<const double> line, Vector<const double> weight, Vec
             } else if (weighting == SLOPE) {
                 rho = std::abs(u);
             } else {
-                rho = larger(line(2, i), 0.0); // a loss that is not convex may bend the other way
+                rho = std::max(line(2, i), 0.0); // a loss that is not convex may bend the other way
             }
         }
         push(i, 0) = u;
         pull(i, 0) = rho;
-        top[0] = larger(top[0], std::abs(u));
-        top[1] = larger(top[1], rho);
+        top[0] = std::max(top[0], std::abs(u));
+        top[1] = std::max(top[1], rho);
     }
     return top;
 }
@@ -122,7 +122,7 @@ void project_rows(Matrix<const double> X, Vector<const double> center, Matrix<co
         for (int64_t j = 0; j < n_features; ++j) {
             double x = X(i, j) - center[j];
             if (std::isnan(x)) continue;
-            x = smaller(larger(x, -FAR), FAR);
+            x = std::min(std::max(x, -FAR), FAR);
             const auto weight = weights[j];
             for (int64_t c = 0; c < n_columns; ++c) to[c] += x * weight[c];
         }
@@ -183,7 +183,7 @@ void residuals(Matrix<const double> scores, Vector<const double> intercept, Vect
         double top = -INFINITE, total = 0.0;
         for (int64_t k = 0; k < K; ++k) {
             left[k] = scores(i, k) + intercept[k];
-            top = larger(top, left[k]);
+            top = std::max(top, left[k]);
         }
         for (int64_t k = 0; k < K; ++k) {
             left[k] = std::exp(left[k] - top);

@@ -20,7 +20,7 @@ inline double change_along(double x, double slope, double origin) {
     const double change = std::isinf(difference) // beyond float64, where half of it is not
                               ? 2.0 * (slope * (x / 2.0 - origin / 2.0))
                               : slope * difference;
-    return smaller(larger(change, -FAR), FAR);
+    return std::min(std::max(change, -FAR), FAR);
 }
 
 } // namespace minrisk

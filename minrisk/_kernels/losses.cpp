@@ -70,8 +70,8 @@ Array<double, 2> exponential_gradients(Matrix<const double> cost, Vector<const d
                 g[k] += down;
             }
         }
-        for (int64_t k = 0; k < n_outputs; ++k) top_gradient[k] = larger(top_gradient[k], std::abs(g[k]));
-        for (int64_t k = 0; k < n_outputs; ++k) top_hessian[k] = larger(top_hessian[k], h[k]);
+        for (int64_t k = 0; k < n_outputs; ++k) top_gradient[k] = std::max(top_gradient[k], std::abs(g[k]));
+        for (int64_t k = 0; k < n_outputs; ++k) top_hessian[k] = std::max(top_hessian[k], h[k]);
     }
     for (int64_t k = 0; k < n_outputs; ++k) top(2, k) = top(1, k);
     return top;
@@ -94,9 +94,9 @@ Array<double, 2> coupled_gradients(int64_t base, Matrix<const double> cost, Vect
             const auto [value, g, h] = entry(base, weight[i], split(cost(row, k), beta[row], phi[row]), scores(i, k));
             gradient(i, k) = g;
             hessian(i, k) = h;
-            top(0, k) = larger(top(0, k), std::abs(g));
-            top(1, k) = larger(top(1, k), h);
-            top(2, k) = larger(top(2, k), value);
+            top(0, k) = std::max(top(0, k), std::abs(g));
+            top(1, k) = std::max(top(1, k), h);
+            top(2, k) = std::max(top(2, k), value);
         }
     }
     return top;
@@ -187,10 +187,10 @@ Array<double, 2> own_gradients(Vector<const int32_t> label, Vector<const double>
         h[y] = (1.0 - share) * (1.0 - share) * v;
         value[i] = g[y] / (1.0 - share);
         for (int64_t k = 0; k < D; ++k) {
-            top(0, k) = larger(top(0, k), std::abs(g[k]));
-            top(1, k) = larger(top(1, k), h[k]);
+            top(0, k) = std::max(top(0, k), std::abs(g[k]));
+            top(1, k) = std::max(top(1, k), h[k]);
         }
-        top(2, y) = larger(top(2, y), v);
+        top(2, y) = std::max(top(2, y), v);
     }
     return top;
 }
@@ -216,7 +216,7 @@ Array<double, 1> own_along(Vector<const int32_t> label, Vector<const double> wei
         line(0, i) = v;
         line(1, i) = -v * d;
         line(2, i) = v * d * d;
-        for (int64_t c = 0; c < 3; ++c) top[c] = larger(top[c], std::abs(line(c, i)));
+        for (int64_t c = 0; c < 3; ++c) top[c] = std::max(top[c], std::abs(line(c, i)));
     }
     return top;
 }
@@ -249,11 +249,11 @@ Array<double, 2> hinge_gradients(Matrix<const double> cost, Vector<const int32_t
         if (choice != y) {
             g[y] = w;
             g[choice] = -w;
-            top(0, y) = larger(top(0, y), w);
-            top(0, choice) = larger(top(0, choice), w);
+            top(0, y) = std::max(top(0, y), w);
+            top(0, choice) = std::max(top(0, choice), w);
         }
         value[i] = w * most;
-        top(2, y) = larger(top(2, y), value[i]);
+        top(2, y) = std::max(top(2, y), value[i]);
     }
     return top;
 }
@@ -284,7 +284,7 @@ Array<double, 1> weigh_choices(Matrix<const uint16_t> choices, Vector<const doub
             g[choices(p, i)] -= weight[i] * shares[p];
             g[y] += weight[i] * shares[p];
         }
-        for (int64_t k = 0; k < D; ++k) top[k] = larger(top[k], std::abs(g[k]));
+        for (int64_t k = 0; k < D; ++k) top[k] = std::max(top[k], std::abs(g[k]));
     }
     return top;
 }
@@ -318,7 +318,7 @@ Array<double, 1> largest_exponents(Matrix<const double> rates, Vector<const int3
         const int64_t line = row[i];
         if (weight[i] > 0.0) {
             for (int64_t q = 0; q < n_chains; ++q) {
-                if (share(line, q) > 0.0) top[q] = larger(top[q], -rates(line, q) * scores(i, q));
+                if (share(line, q) > 0.0) top[q] = std::max(top[q], -rates(line, q) * scores(i, q));
             }
         }
     }
@@ -337,7 +337,7 @@ Array<double, 1> chain_weights(Matrix<const double> rates, Vector<const int32_t>
         for (int64_t q = 0; q < n_chains; ++q) {
             double e = weight[i] * b[q];
             if (e > 0.0) e *= exponential(-rate[q] * u[q] - shift[q]);
-            top[q] = larger(top[q], e);
+            top[q] = std::max(top[q], e);
             out[q] = rate[q] > 0.0 ? e : -e;
         }
     }
@@ -425,7 +425,7 @@ Array<double, 2> bit_gradients(Matrix<const double> lines, Vector<const int32_t>
             h[k] = size;
             g[k] = v[k] > 0.0 ? size : -size;
         }
-        for (int64_t k = 0; k < L; ++k) largest[k] = larger(largest[k], h[k]);
+        for (int64_t k = 0; k < L; ++k) largest[k] = std::max(largest[k], h[k]);
     }
     for (int64_t k = 0; k < L; ++k) top(1, k) = top(2, k) = largest[k];
     return top;
@@ -435,7 +435,7 @@ Array<double, 2> bit_gradients(Matrix<const double> lines, Vector<const int32_t>
 double log_loss_of_word(Vector<const int8_t> word, Vector<const double> bits, double scale) {
     double top = -word[0] * bits[0];
     int64_t total = 0;
-    for (int64_t k = 0; k < bits.shape[0]; ++k) top = larger(top, -word[k] * bits[k]);
+    for (int64_t k = 0; k < bits.shape[0]; ++k) top = std::max(top, -word[k] * bits[k]);
     for (int64_t k = 0; k < bits.shape[0]; ++k) total += whole(scale * exponential(-word[k] * bits[k] - top));
     return top + std::log(static_cast<double>(total) / scale);
 }
@@ -453,7 +453,7 @@ void log_losses(Matrix<const int8_t> words, Matrix<const double> scores, int64_t
         const auto f = scores[i];
         double top = 0.0;
         int64_t both = 0;
-        for (int64_t k = 0; k < L; ++k) top = larger(top, std::abs(f[k]));
+        for (int64_t k = 0; k < L; ++k) top = std::max(top, std::abs(f[k]));
         for (int64_t k = 0; k < L; ++k) {
             const int64_t below = whole(scale * exponential(-f[k] - top));
             const int64_t above = whole(scale * exponential(f[k] - top));

@@ -75,7 +75,7 @@ bool adds_nothing(PackedNodes nodes, Vector<const double> value, Vector<const in
     if (nodes.left(root) != root) return false;
     const auto added = vectors[vector[root]];
     double largest = 0.0;
-    for (int64_t k = 0; k < added.shape[0]; ++k) largest = larger(largest, std::abs(value[root] * added[k]));
+    for (int64_t k = 0; k < added.shape[0]; ++k) largest = std::max(largest, std::abs(value[root] * added[k]));
     return largest == 0.0;
 }
 
@@ -403,17 +403,17 @@ int64_t certain(Vector<const double> score, double scale, Matrix<const double> c
     const double enough = lead / scale;
     if (plain) {
         for (int64_t k = 0; k < K; ++k) {
-            if (k != m && !(score[m] - score[k] > smaller(rise(m, k), enough) + CERTAIN / scale)) return -1;
+            if (k != m && !(score[m] - score[k] > std::min(rise(m, k), enough) + CERTAIN / scale)) return -1;
         }
         return m;
     }
     for (int64_t k = 0; k < K; ++k) {
-        if (k != m && scale * (score[k] - score[m] + smaller(rise(m, k), enough)) > OPEN) return -1;
+        if (k != m && scale * (score[k] - score[m] + std::min(rise(m, k), enough)) > OPEN) return -1;
     }
     for (int64_t k = 0; k < K; ++k) {
         const double difference = score[k] - score[m];
-        odds(0, k) = std::exp(scale * (difference - smaller(rise(k, m), enough)));
-        odds(1, k) = std::exp(scale * (difference + smaller(rise(m, k), enough)));
+        odds(0, k) = std::exp(scale * (difference - std::min(rise(k, m), enough)));
+        odds(1, k) = std::exp(scale * (difference + std::min(rise(m, k), enough)));
         odds(2, k) = std::exp(scale * difference);
     }
     odds(0, m) = odds(1, m) = 1.0;
@@ -479,7 +479,7 @@ void needed_leads(Matrix<const double> scores, double scale, Matrix<const double
         if (plain) {
             double second = INFINITE;
             for (int64_t k = 0; k < K; ++k) {
-                if (k != decision[i]) second = smaller(second, scale * (score[decision[i]] - score[k]));
+                if (k != decision[i]) second = std::min(second, scale * (score[decision[i]] - score[k]));
             }
             needed[i] = second;
             continue;

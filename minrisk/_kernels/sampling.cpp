@@ -130,7 +130,7 @@ void project_drawn(Matrix<const double> gradient, Matrix<const double> hessian, 
                    Vector<const int32_t> drawn, int64_t start, int64_t stop, Matrix<double> sketch) {
     for (int64_t j = start; j < stop; ++j) {
         const int64_t i = drawn[j];
-        const double share = smaller(1.0, (size[i] + floor) / level);
+        const double share = std::min(1.0, (size[i] + floor) / level);
         const auto own = sketch[j];
         project_row(gradient[i], hessian[i], directions, weight, own);
         for (int64_t c = 0; c < own.shape[0]; ++c) own[c] /= share;

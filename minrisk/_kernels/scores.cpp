@@ -136,7 +136,7 @@ std::tuple<Array<double, 2>, double> closed_form(Matrix<const double> gradient, 
             const double ratio = room > 0.0 ? edge / room : 0.0;
             const double a = ratio >= 1.0    ? largest
                              : ratio <= -1.0 ? -largest
-                                             : smaller(larger(std::atanh(ratio), -largest), largest);
+                                             : std::min(std::max(std::atanh(ratio), -largest), largest);
             vectors(leaf, k) = a;
             const double grown = std::exp(a);
             value += 0.5 * ((mass - edge) * grown + (mass + edge) / grown);
@@ -239,7 +239,7 @@ std::tuple<Array<double, 2>, double> newton(Matrix<const double> gradient, Matri
             const double slope = gradient(leaf, k), curvature = hessian(leaf, k);
             const double room = curvature + smoothing * whole[k];
             const double step = room > 0.0 ? slope / room * shrinkage : 0.0;
-            const double a = smaller(larger(step, -largest), largest);
+            const double a = std::min(std::max(step, -largest), largest);
             vectors(leaf, k) = a;
             fall += slope * a - 0.5 * curvature * a * a;
         }

@@ -179,7 +179,7 @@ void binarise(Matrix<const double> whole, Vector<const double> direction, Vector
 double output_drop(double edge, double hessian, int64_t gain) {
     const double r = edge / hessian;
     const double r2 = r * r;
-    const double root = gain == EXPONENTIAL_GAIN ? std::sqrt(larger(1.0 - r2, 0.0)) : 1.0;
+    const double root = gain == EXPONENTIAL_GAIN ? std::sqrt(std::max(1.0 - r2, 0.0)) : 1.0;
     return hessian * r2 / (1.0 + root);
 }
 

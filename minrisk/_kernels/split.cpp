@@ -12,24 +12,20 @@ namespace minrisk {
 namespace {
 
 // -- Sums of the fixed-point columns ----------------------------------------------------------------------------------
-// Find the best split of each feature for a free vector, whose drop in output k is drop_of(r, M_k); see `scan_edges`.
+// Find the best split of each feature: that of the largest drop_of(sums of the columns below the threshold).
 template <class Drop>
 void scan_drops(Cube<const int64_t> histogram, Vector<const int64_t> features, Vector<const int64_t> n_bins,
-                Vector<const int64_t> total, Vector<const double> ratio, Vector<const double> hessian,
                 Vector<double> best_drop, Vector<int64_t> best_bin, Drop drop_of) {
-    const int64_t n_outputs = histogram.shape[2];
-    Array<int64_t, 1> left(n_outputs);
+    const int64_t n_columns = histogram.shape[2];
+    const Array<int64_t, 1> left(n_columns);
     for (int64_t c = 0; c < features.shape[0]; ++c) {
         double best = 0.0;
         int64_t where = -1;
         left.fill(0);
         for (int64_t b = 0; b < n_bins[features[c]] - 1; ++b) {
             const auto sums = histogram[c][b];
-            double drop = 0.0;
-            for (int64_t k = 0; k < n_outputs; ++k) {
-                left[k] += sums[k];
-                drop += drop_of(static_cast<double>(total[k] - 2 * left[k]) * ratio[k], hessian[k]);
-            }
+            for (int64_t k = 0; k < n_columns; ++k) left[k] += sums[k];
+            const double drop = drop_of(left);
             if (drop > best * (1.0 + TIE)) {
                 best = drop;
                 where = b;
@@ -48,11 +44,16 @@ void scan_drops(Cube<const int64_t> histogram, Vector<const int64_t> features, V
 void scan_edges(Cube<const int64_t> histogram, Vector<const int64_t> features, Vector<const int64_t> n_bins,
                 Vector<const int64_t> total, Vector<const double> ratio, Vector<const double> hessian, int64_t gain,
                 Vector<double> best_drop, Vector<int64_t> best_bin) {
-    const auto scan = [&](auto drop_of) {
-        scan_drops(histogram, features, n_bins, total, ratio, hessian, best_drop, best_bin, drop_of);
+    const auto scan = [&](auto drop_of_output) {
+        scan_drops(histogram, features, n_bins, best_drop, best_bin, [&](Vector<const int64_t> left) {
+            double drop = 0.0;
+            for (int64_t k = 0; k < left.shape[0]; ++k)
+                drop += drop_of_output(static_cast<double>(total[k] - 2 * left[k]) * ratio[k], hessian[k]);
+            return drop;
+        });
     };
     if (gain == EXPONENTIAL_GAIN) {
-        scan([](double r, double M) { return M * (r * r) / (1.0 + std::sqrt(larger(1.0 - r * r, 0.0))); });
+        scan([](double r, double M) { return M * (r * r) / (1.0 + std::sqrt(std::max(1.0 - r * r, 0.0))); });
     } else if (gain == ABSOLUTE_EDGE_GAIN) {
         scan([](double r, double) { return std::abs(r); });
     } else {
@@ -80,21 +81,21 @@ void scan_largest(Cube<const int64_t> histogram, Vector<const int64_t> features,
             const auto sums = histogram[c][b];
             for (int64_t k = 0; k < n_outputs; ++k) edge[k] -= 2 * sums[k];
             if (is_barred(b)) continue;
-            for (int64_t k = 0; k < n_outputs; ++k) top[k] = larger(top[k], std::abs(edge[k]));
+            for (int64_t k = 0; k < n_outputs; ++k) top[k] = std::max(top[k], std::abs(edge[k]));
         }
         double best = 0.0;
-        for (int64_t k = 0; k < n_outputs; ++k) best = larger(best, static_cast<double>(top[k]) * scale[k]);
+        for (int64_t k = 0; k < n_outputs; ++k) best = std::max(best, static_cast<double>(top[k]) * scale[k]);
         best_drop[c] = best;
         best_bin[c] = -1;
         if (best == 0.0 || best < ahead * (1.0 - TIE)) continue;
-        ahead = larger(ahead, best);
+        ahead = std::max(ahead, best);
         for (int64_t k = 0; k < n_outputs; ++k) edge[k] = total[k];
         for (int64_t b = 0; b < last; ++b) {
             const auto sums = histogram[c][b];
             double drop = 0.0;
             for (int64_t k = 0; k < n_outputs; ++k) {
                 edge[k] -= 2 * sums[k];
-                drop = larger(drop, static_cast<double>(std::abs(edge[k])) * scale[k]);
+                drop = std::max(drop, static_cast<double>(std::abs(edge[k])) * scale[k]);
             }
             if (drop >= best * (1.0 - TIE) && !is_barred(b)) {
                 best_bin[c] = b;
@@ -173,7 +174,7 @@ void bar_between(Cube<const int64_t> bounds, Matrix<bool> barred) {
 // Return T - sqrt(T^2 - E^2) without cancellation: what the best constant takes away on one side.
 double side_drop(double gradient, double hessian) {
     if (hessian <= 0.0) return 0.0;
-    return gradient * gradient / (hessian + std::sqrt(larger(hessian * hessian - gradient * gradient, 0.0)));
+    return gradient * gradient / (hessian + std::sqrt(std::max(hessian * hessian - gradient * gradient, 0.0)));
 }
 
 // Find the best split of each feature when either side has its own vector (exponential).
@@ -184,29 +185,16 @@ void scan_sides(Cube<const int64_t> histogram, Vector<const int64_t> features, V
                 Vector<const int64_t> total, Vector<const double> scale, Vector<double> best_drop,
                 Vector<int64_t> best_bin) {
     const int64_t n_outputs = histogram.shape[2] / 2;
-    Array<int64_t, 1> left(2 * n_outputs);
-    for (int64_t c = 0; c < features.shape[0]; ++c) {
-        double best = 0.0;
-        int64_t where = -1;
-        left.fill(0);
-        for (int64_t b = 0; b < n_bins[features[c]] - 1; ++b) {
-            const auto sums = histogram[c][b];
-            double drop = 0.0;
-            for (int64_t k = 0; k < 2 * n_outputs; ++k) left[k] += sums[k];
-            for (int64_t k = 0; k < n_outputs; ++k) {
-                const int64_t m = n_outputs + k;
-                drop += side_drop(static_cast<double>(left[k]) * scale[k], static_cast<double>(left[m]) * scale[m]);
-                drop += side_drop(static_cast<double>(total[k] - left[k]) * scale[k],
-                                  static_cast<double>(total[m] - left[m]) * scale[m]);
-            }
-            if (drop > best * (1.0 + TIE)) {
-                best = drop;
-                where = b;
-            }
+    scan_drops(histogram, features, n_bins, best_drop, best_bin, [&](Vector<const int64_t> left) {
+        double drop = 0.0;
+        for (int64_t k = 0; k < n_outputs; ++k) {
+            const int64_t m = n_outputs + k;
+            drop += side_drop(static_cast<double>(left[k]) * scale[k], static_cast<double>(left[m]) * scale[m]);
+            drop += side_drop(static_cast<double>(total[k] - left[k]) * scale[k],
+                              static_cast<double>(total[m] - left[m]) * scale[m]);
         }
-        best_drop[c] = best;
-        best_bin[c] = where;
-    }
+        return drop;
+    });
 }
 
 // Find the best split of each leaf by each feature: the largest |total - 2 left|.
@@ -280,8 +268,8 @@ struct Bounds {
 Bounds simple_bounds(double edge, double hessian, double value) {
     if (hessian <= 0.0 || edge == 0.0) return {0.0, 0.0};
     const double r = edge / hessian;
-    const double s = smaller(r, SMALL_RATIO);
-    return {hessian * s * s * (0.5 - s / 6.0), r < 1.0 ? smaller(hessian * psi(r), value) : value};
+    const double s = std::min(r, SMALL_RATIO);
+    return {hessian * s * s * (0.5 - s / 6.0), r < 1.0 ? std::min(hessian * psi(r), value) : value};
 }
 
 // Bound the most that a stump of each feature takes away: at least (and at which bin), and at most.
@@ -308,7 +296,7 @@ void scan_simple_bounds(Cube<const int64_t> histogram, Vector<const int64_t> fea
                 low[c] = least;
                 where[c] = b;
             }
-            high[c] = larger(high[c], most);
+            high[c] = std::max(high[c], most);
         }
     }
 }
@@ -324,13 +312,13 @@ SeriesBounds series_bounds(double edge, double third, double fifth, double hessi
     if (high == 0.0) return {0.0, 0.0, 0.0};
     const double r = edge / hessian, t = third / hessian, q = fourth / hessian, p = fifth / hessian,
                  s = sixth / hessian;
-    double a = smaller(r, 1.0), slope = 0.0, curvature = 0.0;
+    double a = std::min(r, 1.0), slope = 0.0, curvature = 0.0;
     for (int64_t step = 0; step < SERIES_STEPS + 1; ++step) {
         slope = r - a * (1.0 + a * (t / 2.0 + a * (q / 6.0 + a * (p / 24.0 + a * s / 120.0))));
         curvature = 1.0 + a * (t + a * (q / 2.0 + a * (p / 6.0 + a * s / 24.0)));
-        const double change = slope / larger(curvature, LEAST_CURVATURE);
+        const double change = slope / std::max(curvature, LEAST_CURVATURE);
         if (step == SERIES_STEPS || std::abs(change) < NEAR_ENOUGH) break;
-        a = smaller(larger(a + change, 0.0), FARTHEST_SERIES);
+        a = std::min(std::max(a + change, 0.0), FARTHEST_SERIES);
     }
     const double fall = a * (r - a * (0.5 + a * (t / 6.0 + a * (q / 24.0 + a * (p / 120.0 + a * s / 720.0)))));
     const double fifth_power = SEVENTH * a * a * a * a * a / 120.0; // rests of e^a's series, each by a geometric one
@@ -338,8 +326,8 @@ SeriesBounds series_bounds(double edge, double third, double fifth, double hessi
     const double least_curvature = curvature - fifth_power / (1.0 - a / 6.0);
     const double steepest = std::abs(slope) + fifth_power * a / 6.0 / (1.0 - a / 7.0);
     if (steepest < least_curvature)
-        high = smaller(high, hessian * (fall + rest + least_curvature * psi(steepest / least_curvature)));
-    return {a, larger(low, hessian * (fall - rest)), high};
+        high = std::min(high, hessian * (fall + rest + least_curvature * psi(steepest / least_curvature)));
+    return {a, std::max(low, hessian * (fall - rest)), high};
 }
 
 // Bound what each stump takes away, (f, MAX_BINS) each; 0 where `simple_bounds` say less than `ahead`.

@@ -109,7 +109,7 @@ std::tuple<Array<double, 1>, Array<double, 1>> sketched_columns(const TrainingRo
     for (int64_t p = 0; p < 2; ++p) {
         const auto some =
             project(state.gradient, state.hessian, directions, weight, space.sketch, parts(p, 0), parts(p, 1));
-        for (int64_t c = 0; c < rule.sketch + 1; ++c) top[c] = larger(top[c], some[c]);
+        for (int64_t c = 0; c < rule.sketch + 1; ++c) top[c] = std::max(top[c], some[c]);
     }
     Array<double, 1> factor;
     for (int64_t p = 0; p < 2; ++p)
@@ -172,7 +172,7 @@ void logistic_totals(const TrainingRows &given, const State &state, double log_s
             logistic_gradients(given.cost, given.row, given.label, given.weight, state.scores, log_scale,
                                state.gradient, state.hessian, state.of_rows, given.parts(p, 0), given.parts(p, 1));
         for (int64_t kind = 0; kind < 3; ++kind) {
-            for (int64_t k = 0; k < D; ++k) top(kind, k) = larger(top(kind, k), tops(kind, k));
+            for (int64_t k = 0; k < D; ++k) top(kind, k) = std::max(top(kind, k), tops(kind, k));
         }
     }
     const auto factor = fixed_factors(top[2], bits);
@@ -235,7 +235,7 @@ Round logistic_round(const TrainingRows &given, const State &state, const RoundR
     auto [threshold, response, vector, share] =
         tree_columns(tree.feature.slice(0, n_nodes), tree.bin.slice(0, n_nodes), tree.left.slice(0, n_nodes),
                      tree.gain.slice(0, n_nodes), tree.node.slice(0, n_leaves), rule.first_threshold, rule.thresholds,
-                     total > 0.0 ? larger(0.0, 1.0 - after / total) : 0.0);
+                     total > 0.0 ? std::max(0.0, 1.0 - after / total) : 0.0);
     for (int64_t i = 0; i < n_leaves; ++i) {
         for (int64_t k = 0; k < D; ++k) vectors(i, k) = rule.learning_rate * vectors(i, k);
     }
@@ -289,7 +289,7 @@ logistic_rounds(const TrainingRows &given, const State &state, const RoundRule &
         double highest = 0.0;
         for (int64_t k = 0; k < D; ++k) {
             values(made, k) = state.value[k];
-            highest = larger(highest, state.top(1, k));
+            highest = std::max(highest, state.top(1, k));
         }
         scales[made + 1] = highest > 0.0 ? scales[made] + std::log(highest) : scales[made];
     }
