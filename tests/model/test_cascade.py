@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits, load_wine
 
 import minrisk
 from minrisk import MinRiskClassifier
+from minrisk._kernels import predict
 from minrisk._kernels.predict import certain, needed_leads
 from minrisk.costs import as_cost
 from minrisk.ensemble.ensemble import enough
@@ -54,6 +57,14 @@ def test_trees_of_every_size_give_the_scores_of_walks(leaves, n_features):
             whole.add_scores(X[:n], 0, n, found)
             np.testing.assert_array_equal(found, expected[:n])
         np.testing.assert_array_equal(model.scores(X), expected)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 255), st.integers(0, 70))
+@settings(max_examples=30, deadline=None)
+def test_lanes_compare_bytes(seed, bin_, offset):
+    codes = np.random.default_rng(seed).integers(0, 256, 200).astype(np.uint8)
+    word = predict.lanes_above(codes, offset, bin_)
+    assert [word >> i & 1 for i in range(64)] == [int(code > bin_) for code in codes[offset : offset + 64]]
 
 
 # -- bounds --------------------------------------------------------------------------------------------------------------
