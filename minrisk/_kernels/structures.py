@@ -19,7 +19,7 @@ class BinnedRows(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """The entries of d features."""
+    """Hold the entries of d features."""
 
     default: np.ndarray  # (d,) uint8
     offsets: np.ndarray  # (d + 1,) int64
@@ -43,7 +43,7 @@ class Search(NamedTuple):
 
 
 class GrowthState(NamedTuple):
-    """A tree that is being grown, first its leaves, then its nodes; `plant` and `grow` fill what is in use."""
+    """Hold a tree that is being grown, first its leaves, then its nodes; `plant` and `grow` fill what is in use."""
 
     start: np.ndarray  # rows start..end of the order are the leaf's
     end: np.ndarray
@@ -69,7 +69,7 @@ class GrowthState(NamedTuple):
 
 
 class RowEntries(NamedTuple):
-    """The entries of a round's F features, row after row; a row's features ascend."""
+    """Hold the entries of a round's F features, row after row; a row's features ascend."""
 
     offsets: np.ndarray  # (n + 1,) int64: where the entries of each row begin
     feature: np.ndarray  # int32: a number among the F
@@ -80,7 +80,7 @@ class RowEntries(NamedTuple):
 
 
 class TrainingRows(NamedTuple):
-    """The rows, and which of them are learnt from; no round changes them."""
+    """Hold the rows, and which of them are learnt from; no round changes them."""
 
     X_binned: np.ndarray
     n_bins: np.ndarray
@@ -95,7 +95,7 @@ class TrainingRows(NamedTuple):
 
 
 class State(NamedTuple):
-    """What follows the rounds: the rows' scores, gradients and leaves, and the columns' maxima and sums."""
+    """Hold what follows the rounds: the rows' scores, gradients and leaves, and the columns' maxima and sums."""
 
     scores: np.ndarray
     gradient: np.ndarray  # minus the loss's, as in `minrisk._kernels.losses`
@@ -108,7 +108,7 @@ class State(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Memory that every round fills again, and the index of sparse features."""
+    """Hold memory that every round fills again, and the index of sparse features."""
 
     columns: np.ndarray
     sketch: np.ndarray

@@ -53,7 +53,7 @@ def in_file(folder: Path, shape: Sequence[int], dtype: npt.DTypeLike) -> np.ndar
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
-    """Return a view that cannot be written to: what kernels only read is given in this way."""
+    """Return a view that cannot be written to: so is kept what many kernels and threads read."""
     view = array.view()
     view.setflags(write=False)
     return view

@@ -79,7 +79,7 @@ class Binner:
             values = _columns(block, inside, *group)
             for c, j in enumerate(range(*group)):
                 out = bins[j, places] if isinstance(places, slice) else np.empty(values.shape[1], dtype=BIN)
-                bin_column(read_only(values[c]), _padded(self.thresholds[j]), out)
+                bin_column(values[c], _padded(self.thresholds[j]), out)
                 if not isinstance(places, slice):
                     bins[j, places] = out
 
@@ -327,7 +327,7 @@ class SparseBins:
     def some(self, features: IntArray) -> Binned:
         """Return bins of few features, (f, n)."""
         out = np.empty((len(features), self.shape[1]), dtype=BIN)
-        fill_columns(self.stored, read_only(np.asarray(features, dtype=np.int64)), out)
+        fill_columns(self.stored, np.asarray(features, dtype=np.int64), out)
         return out
 
     def of_trees(self, feature: np.ndarray) -> tuple[Binned, np.ndarray]:

@@ -109,11 +109,11 @@ class Points:
     def distances(self, anchors: FloatArray, start: int, stop: int, out: np.ndarray) -> None:
         """Fill out[:, start:stop] with squared distances of points start..stop to the anchors (C, d), of `kind`."""
         if out.dtype == np.int32:
-            whole_distances(self.X, self.squares, read_only(anchors.astype(np.uint8)), start, stop, out)
+            whole_distances(self.X, self.squares, anchors.astype(np.uint8), start, stop, out)
         elif self.X.dtype == np.uint8:
-            real_distances(points(self.X[:, start:stop]), read_only(anchors), 0, stop - start, out[:, start:stop])
+            real_distances(points(self.X[:, start:stop]), anchors, 0, stop - start, out[:, start:stop])
         else:
-            real_distances(self.X, read_only(anchors), start, stop, out)
+            real_distances(self.X, anchors, start, stop, out)
 
     def at(self, rows: IntArray) -> FloatArray:
         """Return points as anchors (C, d)."""
@@ -210,9 +210,9 @@ class SparsePoints:
             self.features,
             self.values,
             self.zero,
-            read_only(offsets),
-            read_only(features.astype(np.int32)),
-            read_only(anchors[number, features]),
+            offsets,
+            features.astype(np.int32),
+            anchors[number, features],
             start,
             stop,
             out,

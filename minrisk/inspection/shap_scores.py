@@ -82,7 +82,7 @@ class TreeNodes:
 
     def counts(self, X: FloatArray, workers: Workers) -> IntArray:
         """Return how many of these rows come to each node, (n_nodes,)."""
-        count, codes = np.zeros(len(self.left), dtype=np.int64), read_only(self.codes(X))
+        count, codes = np.zeros(len(self.left), dtype=np.int64), self.codes(X)
 
         def add(first: int) -> None:
             kernels.count_rows(codes, *self.arrays, first, min(first + TREES_TOGETHER, self._n_trees), count)
@@ -124,7 +124,7 @@ class TreeShapley:
         for _ in range(2):  # they are counted first
             feature, lowest, highest = (np.empty(size, dtype=np.int32) for _ in range(3))
             share = np.empty(size)
-            size = kernels.merge_paths(*nodes.arrays, read_only(count), first, feature, lowest, highest, share)
+            size = kernels.merge_paths(*nodes.arrays, count, first, feature, lowest, highest, share)
         self.paths = tuple(read_only(array) for array in (first, feature, lowest, highest, share))
 
         reached, sizes = np.ones(len(self.vectors)), np.diff(first)
@@ -145,17 +145,17 @@ class TreeShapley:
             self.paths,
             gauss_legendre(3 * ((int(sizes.max(initial=0)) + 5) // 6)),
             tuple(map(read_only, groups)),
-            read_only(tree_leaves),
-            read_only(bounds),
+            tree_leaves,
+            bounds,
             int(np.diff(entries_before).max(initial=0)),
-            read_only(self.vectors),
+            self.vectors,
         )
 
     def expected_scores(self, codes: Int32Array, known: np.ndarray) -> FloatArray:
         """Return what the trees answer on average where some features are known, of rows (n, d): (n, D)."""
         scores = np.zeros((len(codes), self.vectors.shape[1]))
-        rows = read_only(np.ascontiguousarray(codes.T))
-        kernels.expected_scores(rows, read_only(known), self.paths, read_only(self.vectors), scores)
+        rows = np.ascontiguousarray(codes.T)
+        kernels.expected_scores(rows, known, self.paths, self.vectors, scores)
         return scores
 
     def values(self, codes: Int32Array, direction: FloatArray | None = None) -> FloatArray:
@@ -170,8 +170,8 @@ class TreeShapley:
         n_outputs = self.vectors.shape[1]
         weights = np.empty((0, len(codes))) if direction is None else np.ascontiguousarray(direction.T)
         values = np.zeros((self.n_features, n_outputs if direction is None else 1, len(codes)))
-        rows = read_only(np.ascontiguousarray(codes.T))
-        kernels.add_shapley_values(rows, *self._parts, read_only(weights), values)
+        rows = np.ascontiguousarray(codes.T)
+        kernels.add_shapley_values(rows, *self._parts, weights, values)
         return values.transpose(2, 0, 1)
 
 
@@ -342,7 +342,7 @@ class SmoothShapley:
     def values(self, X: FloatArray) -> FloatArray:
         """Return values of all scores, (n, d, D)."""
         values = np.zeros((len(X), X.shape[1], self.smooth.vectors.shape[1]))
-        rest = read_only(self.mean), *self._points, read_only(self.smooth.vectors)
+        rest = self.mean, *self._points, self.smooth.vectors
         kernels.add_smooth_shapley_values(points(X), *self._kernels, *rest, values)
         return values
 

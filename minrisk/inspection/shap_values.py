@@ -14,7 +14,7 @@ from joblib import effective_n_jobs
 
 from minrisk._kernels import links
 from minrisk._typing import FloatArray, IntArray
-from minrisk._utils.memory import points, read_only
+from minrisk._utils.memory import points
 from minrisk._utils.packages import library
 from minrisk._utils.workers import Workers, one_blas_thread
 from minrisk.costs.labels import as_labels, listed, match_labels
@@ -654,7 +654,7 @@ class ExpectedCost(NamedTuple):
         first, point, weight = gauss_legendre(LINE_POINTS)
         rule = point[first[LINE_POINTS] :], weight[first[LINE_POINTS] :]
         rows, out = [points(part) for part in (scores, self.costs)], np.empty(scores.shape)
-        links.mean_gradients(kind, slope / self.temperature, read_only(start), *rows, *rule, out)
+        links.mean_gradients(kind, slope / self.temperature, start, *rows, *rule, out)
         return out
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from minrisk._kernels import losses as kernels
 from minrisk._typing import FloatArray, IntArray
-from minrisk._utils.memory import empty, read_only
+from minrisk._utils.memory import empty
 from minrisk._utils.workers import Workers
 
 DENSE_BITS = 10.0  # bits of a dense code, times log2 of the number of classes (Allwein et al., Sec. 6)
@@ -48,7 +48,7 @@ class Decoder:
 
     def decoded(self, bits: FloatArray, workers: Workers | None = None) -> FloatArray:
         """Return scores (n, K) of bits (n, L)."""
-        n, words = len(bits), read_only(self.words)
+        n, words = len(bits), self.words
         run = kernels.log_losses if self.decoding == "loss" else kernels.agreements
         out = empty((n, len(words)), np.float64)
         parts = 1 if workers is None or n < DECODED_ROWS else workers.n

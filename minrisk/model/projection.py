@@ -67,7 +67,7 @@ class Projection:
         wide = np.empty((len(X), X.shape[1] + self.n_columns))
         wide[:, : X.shape[1]] = X
         out = np.empty((len(X), self.n_columns), dtype=np.float32)
-        project_rows(read_only(wide), *self._read, out)
+        project_rows(wide, *self._read, out)
         wide[:, X.shape[1] :] = out
         return wide
 
@@ -75,7 +75,7 @@ class Projection:
         self, X: np.ndarray | SparseRows, workers: Workers | None = None, part: slice = slice(None)
     ) -> np.ndarray:
         """Return the columns alone, or some of them, (n, m) float32."""
-        center, weights = read_only(self.center), read_only(np.ascontiguousarray(self.weights[:, part]))
+        center, weights = self.center, np.ascontiguousarray(self.weights[:, part])
         out = empty((len(X), weights.shape[1]), np.float32)
 
         height = max(1, BLOCK_VALUES // X.shape[1])

@@ -11,7 +11,6 @@ import numpy as np
 
 from minrisk._kernels.similarity import add_similarities
 from minrisk._typing import FloatArray, Int32Array, IntArray
-from minrisk._utils.memory import read_only
 from minrisk.data.distances import Units, points_of
 from minrisk.data.sparse import SparseRows
 from minrisk.model.trees import Tree
@@ -151,19 +150,7 @@ class PackedSimilarities:
             points = points_of(X[low:high], self.units)
             distances = np.empty((len(anchors), high - low), dtype=points.kind(anchors))
             points.distances(anchors, 0, high - low, distances)
-            add_similarities(
-                distances,
-                near,
-                far,
-                read_only(self.span),
-                read_only(self.real),
-                read_only(vectors),
-                first,
-                last,
-                low,
-                high - low,
-                scores,
-            )
+            add_similarities(distances, near, far, self.span, self.real, vectors, first, last, low, high - low, scores)
 
     def responses(self, X: np.ndarray | SparseRows) -> FloatArray:
         """Return f_t(x) of every learner, (n, T)."""

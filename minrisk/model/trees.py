@@ -12,7 +12,6 @@ from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._kernels.predict import LEFT_BITS, add_linear_trees, add_trees
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk._utils import cached_property
-from minrisk._utils.memory import read_only
 
 
 class Tree(NamedTuple):
@@ -187,13 +186,11 @@ class PackedTrees:
     ) -> None:
         """Add value * vectors[vector] of x's leaf in trees first..last to scores[start:stop]; X of `points`."""
         if self.slope is None:
-            parts = [read_only(column) for column in (*self._walks, self.offsets, vectors)]
-            add_trees(X, *parts, first, last, start, stop, scores)
+            add_trees(X, *self._walks, self.offsets, vectors, first, last, start, stop, scores)
         else:
             assert self.origin is not None
             of_trees = self.offsets, self.depth, self.slope, self.origin, vectors
-            parts = [read_only(column) for column in (*self._linear_walks, *of_trees)]
-            add_linear_trees(X, *parts, first, last, start, stop, scores)
+            add_linear_trees(X, *self._linear_walks, *of_trees, first, last, start, stop, scores)
 
 
 def narrow(numbers: np.ndarray) -> np.ndarray:

@@ -112,9 +112,9 @@ class HeldOut:
     def _along(self, link: Link, weight: float, caution: float, whole: bool = False) -> FloatArray:
         rows, (kind, slope) = self._rows, LINK_KERNELS[link]
         out, n = np.empty((self._n_here, 3)), self._n_here
-        base, fold, label = rows.base(link), read_only(rows.folds[:n]), read_only(rows.stated.label[:n])
+        base, fold, label = rows.base(link), rows.folds[:n], rows.stated.label[:n]
         base = read_only(np.zeros_like(base)) if whole else base
-        links.along(kind, base, fold, read_only(self._scores), slope * weight, label, caution, out)
+        links.along(kind, base, fold, self._scores, slope * weight, label, caution, out)
         return out * [1.0, slope, slope * slope]
 
     def mixture(
@@ -140,8 +140,8 @@ class HeldOut:
             for weight, scores in zip(weights.tolist(), own, strict=True):
                 total += slope * weight * scores
             loss, residual = np.empty(len(total)), np.empty_like(total)
-            fold, label = read_only(rows.folds[part]), read_only(rows.stated.label[part])
-            links.mixed_residuals(kind, base, fold, total, read_only(shift), label, caution, loss, residual)
+            fold, label = rows.folds[part], rows.stated.label[part]
+            links.mixed_residuals(kind, base, fold, total, shift, label, caution, loss, residual)
             numbers[part, 0], numbers[part, 1 + 2 * M :] = loss, residual
             for m, scores in enumerate(own):
                 links.row_dots(residual, scores, loss)

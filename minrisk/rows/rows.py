@@ -438,7 +438,6 @@ def whole_rounds(rows: RowColumns, rule: RoundRule, hessian: FloatArray) -> Whol
         rows.sum_bits,
     )
     state = State(rows.scores, rows.gradient, rows.hessian, rows.value, rows.leaf, top, value, hessian.copy())
-    how = rule._replace(features=read_only(rule.features), growth=growth._replace(n_rows=None))
     space = Space(
         np.empty((rows.n_samples, width), dtype=FIXED),
         np.empty((rows.n_samples, rule.sketch + 1)),
@@ -452,7 +451,7 @@ def whole_rounds(rows: RowColumns, rule: RoundRule, hessian: FloatArray) -> Whol
     def run(totals: Totals, seeds: Sequence[int]) -> list[WholeRound]:
         value[:] = totals.value
         n_made, whole, real, depth, vectors, reached, values, scales = logistic_rounds(
-            given, state, how, space, totals.next_log_scale, np.array(seeds[:most])
+            given, state, rule, space, totals.next_log_scale, np.array(seeds[:most])
         )
         (feature, bins, left, vector), (threshold, response, gain) = whole, real
         (node, leaf), scale, made = reached.tolist(), scales.tolist(), []

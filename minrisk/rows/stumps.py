@@ -32,7 +32,6 @@ from minrisk._kernels.split import (
     scan_simple_bounds,
 )
 from minrisk._typing import Bag, FloatArray, IntArray
-from minrisk._utils.memory import read_only
 from minrisk.rows.base import LeafSplits, Split, StumpBounds
 from minrisk.rows.columns import RowColumns
 from minrisk.rows.exchange import divide, fixed_factor
@@ -84,7 +83,7 @@ class SearchedColumns(RowColumns):
         """Add other columns of whole numbers, (n, columns), whose sums over these rows are known."""
         index = self.index
         if self.sparse is not None:
-            stored_gradient_histogram(self.sparse.stored, read_only(features), fixed, total_here, sums)
+            stored_gradient_histogram(self.sparse.stored, features, fixed, total_here, sums)
         elif index.indexed[features[0]]:
             gradient_histogram_sparse(
                 self.X_binned, features, fixed, index.offsets, index.rows, total_here, index.frequent, self.n_bins, sums
@@ -216,7 +215,7 @@ class SearchedColumns(RowColumns):
         """Add the contrast by bin to sums (f, leaves from `first` on, MAX_BINS); all features are indexed, or none."""
         index, leaf, contrast = self.index, self.leaf, self.fixed_contrast
         if self.sparse is not None:
-            stored_leaf_histogram(self.sparse.stored, read_only(features), leaf, first, contrast, total, sums)
+            stored_leaf_histogram(self.sparse.stored, features, leaf, first, contrast, total, sums)
         elif index.indexed[features[0]]:
             leaf_histogram_sparse(
                 self.X_binned,
