@@ -65,7 +65,6 @@ row, cells = X[:1, :-1], table.iloc[0].to_dict()
 print(json.dumps({
     "one row of an array": best(lambda: of_array.predict(row), 200),
     "one row of a dict": best(lambda: of_table.predict(cells), 200),
-    "members": " ".join(kind.name for kind in of_array.selection_.kinds if kind.weight > 0),
 }))
 """
 MEMORY = """

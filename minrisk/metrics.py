@@ -14,8 +14,8 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils.algebra import weighted_sum
 from minrisk._utils.packages import pandas
-from minrisk._utils.sums import weighted_sum
 from minrisk.costs.labels import (
     Labels,
     are_numbers,

@@ -90,6 +90,14 @@ template <class T> using Vector = View<T, 1>;
 template <class T> using Matrix = View<T, 2>;
 template <class T> using Cube = View<T, 3>;
 
+// A matrix that somebody else keeps, with any distance between its rows and between its columns, in entries.
+template <class T> struct Strided {
+    T *data = nullptr;
+    std::array<int64_t, 2> shape{}, strides{};
+
+    T &operator()(int64_t i, int64_t j) const { return data[i * strides[0] + j * strides[1]]; }
+};
+
 // An array of a kernel's own, not filled; `zeros` makes one of zeros. NumPy gets it without a copy (`binding.hpp`).
 template <class T, int N> struct Array : View<T, N> {
     std::unique_ptr<T[]> memory;

@@ -60,6 +60,29 @@ template <class T, int N> struct type_caster<minrisk::View<T, N>> {
     }
 };
 
+template <class T> struct type_caster<minrisk::Strided<const T>> {
+    using Viewed = minrisk::Strided<const T>;
+    NB_TYPE_CASTER(Viewed, const_name("ndarray"))
+
+    bool from_python(handle src, uint32_t, cleanup_list *) noexcept {
+        Py_buffer buffer;
+        if (PyObject_GetBuffer(src.ptr(), &buffer, PyBUF_FORMAT | PyBUF_STRIDES) != 0) {
+            PyErr_Clear();
+            return false;
+        }
+        constexpr auto size = static_cast<Py_ssize_t>(sizeof(T));
+        bool right = buffer.ndim == 2 && minrisk::holds<T>(buffer);
+        for (int axis = 0; right && axis < 2; ++axis) {
+            right = buffer.strides[axis] % size == 0;
+            value.shape[axis] = buffer.shape[axis];
+            value.strides[axis] = buffer.strides[axis] / size;
+        }
+        value.data = static_cast<const T *>(buffer.buf);
+        PyBuffer_Release(&buffer);
+        return right;
+    }
+};
+
 template <class T, int N> struct type_caster<minrisk::Array<T, N>> {
     using Made = minrisk::Array<T, N>;
     NB_TYPE_CASTER(Made, const_name("ndarray"))

@@ -27,6 +27,7 @@ NB_MODULE(MINRISK_MODULE, m) {
         auto submodule = m.def_submodule(name);
         define(submodule);
     };
+    part("algebra", define_algebra);
     part("constants", define_constants);
     part("exponential", define_exponential);
     part("fixed", define_fixed);

@@ -130,7 +130,7 @@ def _half_rows(costs: CostFacts) -> FloatArray:
     """
     means = costs.class_means[costs.class_weight > 0.0]
     saved = means[:, int(np.argmin(costs.means))] - means.sum(axis=1) / max(1, means.shape[1] - 1)
-    return 0.5 * np.array([len(saved), saved.sum(), saved @ saved])
+    return 0.5 * np.array([len(saved), saved.sum(), np.sum(saved**2)])
 
 
 class RecipeClassifier(BoostedClassifier, CommonParameters):

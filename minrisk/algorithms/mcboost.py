@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minrisk._typing import FloatArray
+from minrisk._utils.algebra import product
 from minrisk.algorithms.base import RecipeClassifier, TrainingData
 from minrisk.algorithms.parameters import (
     BinParameters,
@@ -255,7 +256,9 @@ class MCBoostClassifier(CostScale, RecipeClassifier, BinParameters, StepParamete
         codewords = simplex_codewords(costs.n_decisions)
         shared = self._shared(thresholds)
         if self.descent == "codewords":
-            solver = CodewordSearch(0.5 * codewords @ codewords.T)  # Eq. (23): scores of an f that is a codeword
+            solver = CodewordSearch(
+                0.5 * product(codewords, codewords.T)
+            )  # Eq. (23): scores of an f that is a codeword
             return Recipe(loss=loss, family=self._trees(thresholds), solver=solver, **shared)
         along = np.ascontiguousarray(0.5 * codewords.T)  # Eq. (23)
         return Recipe(

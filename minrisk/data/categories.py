@@ -29,6 +29,7 @@ from scipy.sparse import issparse
 
 from minrisk._typing import FloatArray, IntArray, Keys, Labels
 from minrisk._utils import cached_property
+from minrisk._utils.algebra import eigenvectors, product, weighted_sum
 from minrisk._utils.text import short
 from minrisk.data.binning import EXACT_BITS
 from minrisk.data.frames import (
@@ -569,8 +570,8 @@ def _shares(rows: IntArray, n_rows: int, label: IntArray, turns: _Turns) -> tupl
         axes = np.eye(K)[:, 1 if K == 2 else 0 :]
     else:
         apart = np.sqrt(total.sum(axis=1, keepdims=True)) * (table - overall)
-        axes = np.linalg.svd(apart, full_matrices=False)[2][:MOST_SHARES].T
-    table = _in_steps(table @ axes)
+        axes = eigenvectors(product(apart.T, apart))[1][:, ::-1][:, :MOST_SHARES]
+    table = _in_steps(product(table, axes))
     order = np.argsort(value, kind="stable")
     value, group = value[order], turns.group[order]
     told = np.column_stack([turns.weight[:, None] * axes[own_label], turns.weight])[order]
@@ -581,7 +582,9 @@ def _shares(rows: IntArray, n_rows: int, label: IntArray, turns: _Turns) -> tupl
     turn = np.maximum.accumulate(np.where(first_of_equals(value, group), np.arange(len(value)), 0))
     before = unit * (sums[turn] - sums[begin])
     own = table[rows]
-    own[turns.rows[order]] = _in_steps((before[:, :-1] + PRIOR * (overall @ axes)) / (before[:, -1:] + PRIOR))
+    own[turns.rows[order]] = _in_steps(
+        (before[:, :-1] + PRIOR * (weighted_sum(overall, axes))) / (before[:, -1:] + PRIOR)
+    )
     return table, own, turns.rows[order[before[:, -1] <= SAYS_NOTHING * turns.weight[order]]]
 
 

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._typing import Codes, FloatArray, IntArray, Keys
+from minrisk._utils.algebra import orthonormal, product
 from minrisk.data.row_blocks import blocks_of
 from minrisk.data.row_keys import in_unit, mixed, numbered_keys, odd_numbers, summed_keys
 from minrisk.data.sparse import DENSE_VALUES, SparseRows
@@ -487,18 +488,17 @@ def _order(place: np.ndarray) -> bytes:
 
 def _distances(Z: FloatArray, asked: IntArray, k: int, group: IntArray | None) -> FloatArray:
     """Return distances of some rows to their k nearest ones, ascending, or to those in other groups, (m, k)."""
-    single = Z.astype(np.float32)
-    squares, height = np.einsum("ij,ij->i", single, single), max(1, DENSE_VALUES // len(Z))
-    found = [np.empty((0, k), dtype=np.float32)]
+    squares, height = np.sum(Z**2, axis=1), max(1, DENSE_VALUES // len(Z))
+    found = [np.empty((0, k))]
     for first in range(0, len(asked), height):
         own = asked[first : first + height]
-        D = squares - 2.0 * (single[own] @ single.T)
+        D = squares - 2.0 * product(Z[own], Z.T)
         D[np.arange(len(own)), own] = np.inf
         if group is not None:
             D[group[own][:, None] == group] = np.inf
         D = np.sort(np.partition(D, k - 1, axis=1)[:, :k], axis=1) + squares[own][:, None]
         found.append(np.sqrt(np.maximum(D, 0.0)))
-    return np.concatenate(found).astype(np.float64)
+    return np.concatenate(found)
 
 
 def _chained(Z: FloatArray, radius: float) -> IntArray:
@@ -510,8 +510,8 @@ def _chained(Z: FloatArray, radius: float) -> IntArray:
 
     (n, d), k = Z.shape, min(2 * NEIGHBOURS[0], len(Z) - 1)
     if d > NEAR_DIMENSIONS:  # in which rows are as near as they were, or nearer
-        turned = np.linalg.qr(np.random.default_rng(0).normal(size=(d, NEAR_DIMENSIONS)))[0]
-        low, bound = Z @ turned, 1.5 * radius * np.sqrt(NEAR_DIMENSIONS / d)
+        turned = orthonormal(np.random.default_rng(0).normal(size=(d, NEAR_DIMENSIONS)))
+        low, bound = product(Z, turned), 1.5 * radius * np.sqrt(NEAR_DIMENSIONS / d)
     else:
         low, bound = Z, radius
     other = cKDTree(low).query(low, k=k + 1, distance_upper_bound=min(bound, radius) * (1.0 + 1e-9))[1]

@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from minrisk._typing import FloatArray
+from minrisk._utils.minimising import minimise
 from minrisk.ensemble import defaults
 from minrisk.model.links import Link
 from minrisk.rows.folded import HeldOut
 
 LARGEST_WEIGHT = 100.0  # of a score function; rows that are all decided rightly ask for more
 SAME_WEIGHT = 0.01  # relative change of a weight of one function that its search ends at
-ROUNDED_TO = 2.0**-20  # that weights and shifts are rounded to: a BLAS takes part in their search
+ROUNDED_TO = 2.0**-20  # that weights and shifts are rounded to: last bits of sums depend on where rows stand
 MOST_STEPS = 60  # of that search, at most
 
 
@@ -100,14 +100,12 @@ def fit_mixture(
     def objective(scaled: FloatArray) -> tuple[float, FloatArray]:
         weights, shift = np.split(scaled * unit, [M])
         sums = parts[0].mixture(parts[1:], link, weights, shift, caution)
-        value = sums[0] + doubt @ weights + 0.5 * defaults.SHIFT_ROWS * shift @ shift
+        value = sums[0] + np.sum(doubt * weights) + 0.5 * defaults.SHIFT_ROWS * np.sum(shift**2)
         slopes = np.concatenate([sums[1 : 1 + M] + doubt, sums[1 + 2 * M :] + defaults.SHIFT_ROWS * shift])
         return float(value), slopes * unit
 
     begin = np.concatenate([start, np.zeros(K)]) / unit
-    bounds = [(0.0, LARGEST_WEIGHT / u) for u in unit[:M]] + [(None, None)] * K
-    options = {"ftol": 1e-10, "gtol": 1e-4}
-    found = minimize(objective, begin, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    # A BLAS takes part in the search, whose last bits differ between processors: what is rounded does not.
-    weights, shift = np.split(np.rint(found.x * unit / ROUNDED_TO) * ROUNDED_TO, [M])
+    low, high = np.repeat([0.0, -np.inf], [M, K]), np.append(LARGEST_WEIGHT / unit[:M], np.full(K, np.inf))
+    found = minimise(objective, begin, low, high, gradient=1e-4, change=1e-10).point * unit
+    weights, shift = np.split(np.rint(found / ROUNDED_TO) * ROUNDED_TO, [M])
     return Mixture(weights, shift, weights * np.sqrt(np.maximum(curvature, 0.0)))

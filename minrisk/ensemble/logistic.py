@@ -29,7 +29,8 @@ import numpy as np
 
 from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._typing import FloatArray, IntArray, LeftOut
-from minrisk._utils.sums import weighted_sum
+from minrisk._utils.algebra import eigenvectors, product, weighted_sum
+from minrisk._utils.minimising import minimise
 from minrisk._utils.workers import Workers
 from minrisk.boosting.loop import Progress
 from minrisk.ensemble import defaults
@@ -143,7 +144,7 @@ def bin_columns_of(
     if not columns:
         return None
     values = np.concatenate(columns, axis=1)
-    values -= share @ values
+    values -= weighted_sum(share, values)
     return BinColumns(feature, balanced_tree(feature, ends, thresholds, False), values, share, leaf)
 
 
@@ -163,8 +164,8 @@ def _of_numbers(
         columns.append(np.divide(total, present, out=(low + high) / 2.0, where=present > 0))
     found = []
     for column in columns:
-        column = column - present @ column / present.sum()
-        deviation = float(np.sqrt(present @ column**2 / share.sum()))
+        column = column - weighted_sum(present, column) / present.sum()
+        deviation = float(np.sqrt(weighted_sum(present, column**2) / share.sum()))
         if deviation > NO_DEVIATION * np.abs(column).max():
             found.append(np.concatenate([np.zeros(missing), column / deviation])[:, None])
     return found
@@ -188,8 +189,10 @@ def weighed_trees(
     new_missing : sequence of ndarray, optional
         Thresholds of each feature, for trees that know of missing values where training has seen none.
     """
-    vectors = [one.values @ own for one, own in zip(columns, coefficients, strict=True)]
-    moved = np.array([one.share @ np.sum(own**2, axis=1) for one, own in zip(columns, vectors, strict=True)])
+    vectors = [product(one.values, own) for one, own in zip(columns, coefficients, strict=True)]
+    moved = np.array(
+        [weighted_sum(one.share, np.sum(own**2, axis=1)) for one, own in zip(columns, vectors, strict=True)]
+    )
     share = gain * moved / (moved.sum() or 1.0)
     trees, found = [], []
     for j in np.argsort(-moved, kind="stable").tolist():
@@ -220,7 +223,7 @@ class Design(NamedTuple):
 
     def coefficients(self, along: FloatArray) -> list[FloatArray]:
         """Return those of the columns of each feature, from those along the axes (p, K)."""
-        of_columns = along if self.axes is None else self.axes @ along
+        of_columns = along if self.axes is None else product(self.axes, along)
         return np.split(of_columns, np.cumsum([one.values.shape[1] for one in self.columns])[:-1])
 
 
@@ -264,7 +267,7 @@ class Regression:
         slope = np.zeros_like(along)
         # The rows before the fold and behind it: a slice of each needs no copy.
         for coordinates, label, weight in self._parts:
-            scores, each = along.T @ coordinates, np.arange(len(label))
+            scores, each = product(along.T, coordinates), np.arange(len(label))
             scores += intercept[:, None]
             scores -= scores.max(axis=0)
             own = scores[label, each]
@@ -273,7 +276,7 @@ class Regression:
             value += float(weighted_sum(weight, np.log(sums) - own))
             scores *= weight / sums
             scores[label, each] -= weight
-            slope += coordinates @ scores.T
+            slope += product(coordinates, scores.T)
             level += scores.sum(axis=1)
         return value, slope, level
 
@@ -281,8 +284,6 @@ class Regression:
         self, penalty: float, along: FloatArray, intercept: FloatArray, tolerance: float
     ) -> tuple[FloatArray, FloatArray, float]:
         """Find coefficients along the axes and intercept of least penalised loss, begun from others, and that loss."""
-        from scipy.optimize import fmin_l_bfgs_b
-
         # In units of the curvature at the class frequencies neither rare classes nor columns alike make it slow.
         unit = 1.0 / np.sqrt(self._squares[:, None] * self._spread + penalty)
         level_unit, size = 1.0 / np.sqrt(self._spread), along.size
@@ -297,8 +298,8 @@ class Regression:
             return value + 0.5 * penalty * float(np.sum(along**2)), slopes
 
         begin = np.append(along / unit, intercept / level_unit)
-        x, value, _ = fmin_l_bfgs_b(penalised, begin, m=10, factr=0.0, pgtol=tolerance, maxiter=MOST_ITERATIONS)
-        return *of(x), float(value)
+        found = minimise(penalised, begin, iterations=MOST_ITERATIONS, gradient=tolerance)
+        return *of(found.point), found.value
 
 
 def penalty_of(n_rounds: int, crowding: float) -> float:
@@ -418,7 +419,7 @@ def fit_design(task: Task) -> Design | None:
     Z = np.concatenate([one.of_rows() for one in found])
     axes = None
     if len(Z) <= MOST_AXES:
-        axes = np.linalg.eigh((Z * share) @ Z.T)[1]
-        Z = axes.T @ Z
-    squares = np.einsum("ji,i,ji->j", Z, share, Z)
+        axes = eigenvectors(product(Z * share, Z.T))[1]
+        Z = product(axes.T, Z)
+    squares = product(Z**2, share)
     return Design(found, axes, Z, squares, few.label[rows].astype(np.int64), weight, np.searchsorted(rows, few.bounds))

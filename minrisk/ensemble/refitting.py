@@ -17,11 +17,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_consistent_length
 
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils.algebra import product
+from minrisk._utils.minimising import minimise
 from minrisk.costs import CostMatrix
 from minrisk.costs.labels import listed
 from minrisk.costs.reading import CostsPerRow
@@ -197,7 +198,7 @@ def new_vectors(
         p -= p.max(axis=2, keepdims=True)
         np.exp(p, out=p)
         p /= p.sum(axis=2, keepdims=True)
-        loss = -float(rows.weight @ np.log(np.maximum(p[rows.fold, each, rows.label], np.finfo(float).tiny)))
+        loss = -float(np.sum(rows.weight * np.log(np.maximum(p[rows.fold, each, rows.label], np.finfo(float).tiny))))
         if loss < best:
             best, chosen, left_out = loss, len(vectors), scores[rows.fold, each]
         step = next(steps, None)
@@ -208,11 +209,11 @@ def new_vectors(
         for run in range(runs):
             gradient = leaves.T @ (seen[run, :, None] * (hit - p[run]))
             hessian = seen[run, :, None] * p[run] * (1.0 - p[run])
-            room = leaves.T @ hessian + smoothing * hessian.sum(axis=0)
+            room = product(leaves.T, hessian) + smoothing * hessian.sum(axis=0)
             # K softmax scores have one too many: (K - 1) / K of a step of each on its own, as in LogitBoost.
             newton = np.divide(gradient, room, out=np.zeros_like(gradient), where=room > 0.0) * (1.0 - 1.0 / K)
             of_round[run] = rate * part[:, None] * np.clip(newton, -LARGEST_NEWTON, LARGEST_NEWTON)
-            scores[run] += leaves @ of_round[run]
+            scores[run] += product(leaves, of_round[run])
         vectors.append(of_round)
 
 
@@ -237,13 +238,13 @@ def weighed(
         log_p = scores - top - np.log(np.exp(scores - top).sum(axis=1, keepdims=True))
         slope = wanted.sum(axis=1, keepdims=True) * np.exp(log_p) - wanted
         slopes = np.array([*(float((slope * part).sum()) for part in parts), *slope.sum(axis=0)])
-        value = 0.5 * float(held @ (x - was) ** 2) - float((wanted * log_p).sum())
+        value = 0.5 * float(np.sum(held * (x - was) ** 2)) - float((wanted * log_p).sum())
         # Means, since the search ends by slopes below a fixed number, whatever the number of rows.
         return value / n, (slopes + held * (x - was)) / n
 
-    bounds = [(0.0, LARGEST_WEIGHT)] * M + [(None, None)] * K
-    found = minimize(objective, was, jac=True, method="L-BFGS-B", bounds=bounds)
-    rounded = np.rint(found.x / ROUNDED_TO) * ROUNDED_TO
+    low, high = np.repeat([0.0, -np.inf], [M, K]), np.repeat([LARGEST_WEIGHT, np.inf], [M, K])
+    found = minimise(objective, was, low, high, change=1e-9).point
+    rounded = np.rint(found / ROUNDED_TO) * ROUNDED_TO
     return rounded[:M].tolist(), rounded[M:]
 
 
@@ -270,7 +271,7 @@ def _cascade(
     for number, (leaves, _) in enumerate(leaves_of(made, X), 1):
         vectors = of_old[first : first + leaves.shape[1]]
         first += leaves.shape[1]
-        so_far += leaves @ vectors
+        so_far += product(leaves, vectors)
         if number <= len(new):
             for own in range(rows.n_folds):
                 mine = np.flatnonzero(fold == own)

@@ -27,6 +27,7 @@ import numpy as np
 
 from minrisk._kernels.linear import residuals
 from minrisk._typing import FloatArray, LeftOut
+from minrisk._utils.algebra import eigenvectors, product
 from minrisk.boosting.loop import Progress
 from minrisk.data.copies import content_keys
 from minrisk.data.row_keys import numbered_keys, odd_numbers, waiting_times
@@ -64,7 +65,7 @@ class Basis:
 
     def scores(self, weights: FloatArray) -> SmoothScores:
         """Return the function of these weights (r, D)."""
-        return replace(self.kernels, vectors=np.ascontiguousarray(self.directions @ weights))
+        return replace(self.kernels, vectors=np.ascontiguousarray(product(self.directions, weights)))
 
 
 def fit_basis(X: np.ndarray, weight: FloatArray, seed: int, n_given: int | None = None) -> Basis | None:
@@ -93,19 +94,19 @@ def fit_basis(X: np.ndarray, weight: FloatArray, seed: int, n_given: int | None 
     times = waiting_times(numbered_keys(keys, seed), np.minimum(1.0, weights * (weights.sum() / np.sum(weights**2))))
     different = standardised(X, rows[first[np.lexsort((keys, times))[:LANDMARKS]]], center, scale)
     squares = np.sum(different**2, axis=1)
-    apart = np.maximum(squares[:, None] + squares - 2.0 * different @ different.T, 0.0)
+    apart = np.maximum(squares[:, None] + squares - 2.0 * product(different, different.T), 0.0)
     pairs = apart[np.triu_indices(len(different), 1)]
     typical = float(np.median(pairs)) if len(pairs) else 0.0
     if not 1e-12 < typical < np.inf:
         return None
     landmarks, none = np.ascontiguousarray(different.T), np.empty((len(different), 0))
     kernels = SmoothScores(center, scale, landmarks, 0.5 / (REACH * typical), none)
-    value, axes = np.linalg.eigh(np.exp(-kernels.width * apart))
+    value, axes = eigenvectors(np.exp(-kernels.width * apart))
     kept = value > RANK * value[-1]
     directions = axes[:, kept] / np.sqrt(value[kept])
-    coordinates = kernels.kernels(X) @ directions
-    squares, axes = np.linalg.eigh((coordinates * weight[:, None]).T @ coordinates)
-    return Basis(kernels, coordinates @ axes, np.maximum(squares, 0.0), directions @ axes)
+    coordinates = product(kernels.kernels(X), directions)
+    squares, axes = eigenvectors(product((coordinates * weight[:, None]).T, coordinates))
+    return Basis(kernels, product(coordinates, axes), np.maximum(squares, 0.0), product(directions, axes))
 
 
 # -- members ----------------------------------------------------------------------------------------------------------
@@ -121,24 +122,22 @@ class SmoothMember(Member):
         n_classes = folded.cost_facts.n_decisions
         self.start = log_frequencies(np.bincount(self._label, self._row_weight, n_classes).astype(np.float64))
         self._weights = np.zeros((len(basis.squares), len(self.start)))
-        n, K = len(self._rows), len(self.start)
-        self._space = np.empty((n, K)), np.empty((n, K)), np.empty_like(self._weights)
+        self._left = np.empty((len(self._rows), len(self.start)))  # of the residuals
         self._scores: dict[int, np.ndarray] = {}
 
     def train(self, rounds: Sequence[int]) -> None:
         """Go on to each of these checkpoints and keep the out-of-fold rows' scores there."""
         begun, bound = time.perf_counter(), 0.5 * self.basis.squares[:, None]
         most, bend = defaults.PENALTY * float(self._row_weight.sum()), defaults.BEND
-        self.reached, (scores, left, step) = max(0, self.reached), self._space
+        self.reached, left = max(0, self.reached), self._left
         for checkpoint in rounds:
             while self.reached < checkpoint:
-                np.dot(self._rows, self._weights, out=scores)
-                residuals(scores, self.start, self._label, self._row_weight, left)
-                np.dot(self._rows.T, left, out=step)
+                residuals(product(self._rows, self._weights), self.start, self._label, self._row_weight, left)
+                step = product(self._rows.T, left)
                 step /= bound + most / (1.0 + self.reached / bend) ** 2
                 self._weights += step
                 self.reached += 1
-            self._scores[checkpoint] = (self.start + self._left_out @ self._weights).astype(np.float32)
+            self._scores[checkpoint] = (self.start + product(self._left_out, self._weights)).astype(np.float32)
         self.seconds += time.perf_counter() - begun
 
     def scores(self, n_rounds: int) -> LeftOut:

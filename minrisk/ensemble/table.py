@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import Bag, Binned, Codes, FloatArray, IntArray, Labels
+from minrisk._utils.algebra import eigenvectors, product, solve, weighted_sum
 from minrisk._utils.memory import empty, give_back
-from minrisk._utils.sums import weighted_sum
 from minrisk._utils.workers import Workers
 from minrisk.data.binning import Binner, fit_binner, rows_that_tell
 from minrisk.data.chunks import CodedLabels
@@ -325,7 +325,7 @@ class Moments:
         """Return the projection on directions (r, m) among the principal axes."""
         inverse = np.divide(1.0, self.scale, out=np.zeros_like(self.scale), where=self.scale > 0)
         with np.errstate(over="ignore"):
-            weights = ((self.axes @ directions) * inverse[:, None]).astype(np.float32).astype(np.float64)
+            weights = (product(self.axes, directions) * inverse[:, None]).astype(np.float32).astype(np.float64)
         weights[:, ~np.all(np.isfinite(weights), axis=0)] = 0.0
         return Projection(self.center, self.scale, weights)
 
@@ -341,8 +341,6 @@ class Moments:
         shrunk towards a multiple of the identity (Ledoit and Wolf, "A well-conditioned estimator for large-dimensional
         covariance matrices", 2004).
         """
-        from scipy.linalg import cho_factor, cho_solve, eigh
-
         Z, y, w = self.Z[part], codes[part], weight[part]
         if len(part) == 0:
             return np.zeros((Z.shape[1], 0))
@@ -350,18 +348,18 @@ class Moments:
         members = np.zeros((len(classes), len(y)))
         members[y, np.arange(len(y))] = w
         of_class = members.sum(axis=1)
-        means = members @ Z / of_class[:, None]
+        means = product(members, Z) / of_class[:, None]
         inside = shrunk_covariance(Z - means[y], w)
         share = of_class / of_class.sum()
-        shifted = means - share @ means
+        shifted = means - weighted_sum(share, means)
         room = min(DISCRIMINANT, Z.shape[1])  # as many columns as features, at most
         n_fisher = min(len(classes) - 1, FISHER, room)
-        ratio, fisher = eigh((shifted * share[:, None]).T @ shifted, inside)
+        ratio, fisher = eigenvectors(product((shifted * share[:, None]).T, shifted), inside)
         fisher = _upward(fisher * (ratio > NULL * ratio[-1]))[:, ::-1][:, :n_fisher]
         first, second = np.triu_indices(len(classes) if len(classes) <= MOST_PAIRED else 0, 1)
         apart = means[first] - means[second]
-        parting = cho_solve(cho_factor(inside), apart.T)
-        distance = np.einsum("ij,ji->i", apart, parting)
+        parting = solve(inside, apart.T)
+        distance = np.sum(apart * parting.T, axis=1)
         distance[distance <= NULL * distance.max(initial=0.0)] = np.inf  # classes in one place are not parted
         nearest = np.argsort(distance, kind="stable")[: room - n_fisher]
         parting[:, np.isinf(distance)] = 0.0
@@ -385,14 +383,7 @@ def standardisation(X: np.ndarray, weight: FloatArray, rows: IntArray | None = N
         count = np.sum([weighted_sum(weight[part], ~np.isnan(X[rows[part]])) for part in slices], axis=0)
         total = np.sum([weighted_sum(weight[part], _centered(X, rows[part], np.zeros(d))) for part in slices], axis=0)
         center = np.divide(total, count, out=np.zeros(d), where=count > 0)
-        squares = np.sum(
-            [
-                np.einsum("i,ij,ij->j", weight[part], Z, Z)
-                for part in slices
-                for Z in [_centered(X, rows[part], center)]
-            ],
-            axis=0,
-        )
+        squares = np.sum([weighted_sum(weight[part], _centered(X, rows[part], center) ** 2) for part in slices], axis=0)
         scale = np.sqrt(squares / weight.sum())
         usable = (scale > np.maximum(1e-12 * np.abs(center), 1e-30)) & (scale < 1e30)  # weights are float32
     return np.where(usable, center, 0.0), np.where(usable, scale, 0.0)
@@ -447,21 +438,21 @@ def fit_moments(X: np.ndarray | RowBlocks, weight: FloatArray, rows: IntArray) -
     for part in slices:
         Z = part_of(part)
         Z *= np.sqrt(w[part])[:, None]
-        covariance += Z.T @ Z
-    variance, axes = np.linalg.eigh(covariance / w.sum())
+        covariance += product(Z.T, Z)
+    variance, axes = eigenvectors(covariance / w.sum())
     kept = int(np.count_nonzero(variance > NULL * max(float(variance[-1]), 0.0)))
     axes = axes[:, ::-1][:, : min(DISCRIMINANT_SPACE, kept)]
     axes = _upward(axes)
-    return Moments(rows, np.concatenate([part_of(part) @ axes for part in slices]), axes, center, scale)
+    return Moments(rows, np.concatenate([product(part_of(part), axes) for part in slices]), axes, center, scale)
 
 
 def shrunk_covariance(Z: FloatArray, weight: FloatArray) -> FloatArray:
     """Return Ledoit and Wolf's shrunk covariance of centered rows, a row of weight 2 counting as two."""
     total = weight.sum()
-    S = (Z * weight[:, None]).T @ Z / total
+    S = product((Z * weight[:, None]).T, Z) / total
     mean = np.trace(S) / len(S)
     apart = float(np.sum(S**2) - mean**2 * len(S))
-    noise = float(weight @ np.sum(Z**2, axis=1) ** 2 / total - np.sum(S**2)) / total
+    noise = float(weighted_sum(weight, np.sum(Z**2, axis=1) ** 2) / total - np.sum(S**2)) / total
     share = min(1.0, max(0.0, noise / apart)) if apart > 0 else 1.0
     return np.asarray((1 - share) * S + (share * mean + 1e-9) * np.eye(len(S)))
 

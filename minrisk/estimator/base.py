@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from minrisk._typing import Codes, FloatArray, IntArray, Labels
+from minrisk._utils.algebra import product
 from minrisk._utils.interrupts import StopRequest, keeping_what_is_learnt
 from minrisk._utils.workers import Workers, one_blas_thread
 from minrisk.costs import as_cost
@@ -630,7 +631,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         d = self.model_.n_features
         total = packed.importances(d + (0 if linear is None else linear.n_columns))
         if linear is not None:
-            total = total[:d] + linear.loadings @ total[d:]
+            total = total[:d] + product(linear.loadings, total[d:])
         if self._categories.columns:
             total = np.bincount(self._categories.source, weights=total).astype(np.float64)
         return np.asarray(total / total.sum() if total.sum() > 0 else total)

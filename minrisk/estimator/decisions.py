@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._typing import FloatArray, Labels
+from minrisk._utils.algebra import product
 from minrisk.costs import CostMatrix, is_per_row
 from minrisk.costs.labels import as_labels, label_array, listed, match_labels
 from minrisk.costs.matrix import column_names, is_frame
@@ -67,7 +68,10 @@ def apply_costs(probabilities: Any, classes: Any, cost: Any) -> Labels:
     known, labels = np.asarray(classes), as_labels(classes)
     p = _checked(probabilities, labels)
     costs = costs_of_decisions(cost, known, len(p))
-    expected = np.einsum("ij,ijk->ik", p, costs.values) if costs.shared is None else p @ costs.shared.values
+    if costs.shared is None:
+        expected = np.asarray(sum(own[:, None] * costs.values[:, j] for j, own in enumerate(p.T)))
+    else:
+        expected = product(p, costs.shared.values)
     return np.asarray(costs.decisions[expected.argmin(axis=1)])
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from minrisk._kernels._dtypes import TIE
 from minrisk._kernels.split import ABSOLUTE_EDGE_GAIN
 from minrisk._typing import FloatArray
+from minrisk._utils.algebra import product
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.learners.directed import RegressionTrees
 from minrisk.learners.greedy_tree import SignTrees, stump_at
@@ -172,14 +173,14 @@ def max_cut(graph: FloatArray, seed: int) -> FloatArray:
         colours = exhaustive(D)
     else:
         colours = np.stack([_improved(random_half(D, seed + start), graph) for start in range(STARTS)], axis=1)
-    cut = graph.sum() - (colours * (graph @ colours)).sum(axis=0)  # four times
+    cut = graph.sum() - (colours * (product(graph, colours))).sum(axis=0)  # four times
     return np.ascontiguousarray(colours[:, np.flatnonzero(cut >= cut.max() * (1.0 - TIE))[0]])
 
 
 def _improved(colours: FloatArray, graph: FloatArray) -> FloatArray:
     """Return colours that no other colour of a single decision makes better."""
     while True:
-        gain = colours * (graph @ colours)  # what the cut grows by
+        gain = colours * (product(graph, colours))  # what the cut grows by
         best = int(gain.argmax())
         if gain[best] <= TIE * graph.max():
             return colours

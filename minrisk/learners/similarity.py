@@ -12,6 +12,7 @@ import numpy as np
 
 from minrisk._kernels._dtypes import TIE
 from minrisk._typing import FloatArray
+from minrisk._utils.algebra import eigenvectors, product
 from minrisk.learners.base import FittedLearners, Round
 from minrisk.losses.base import SIGNS
 from minrisk.model.similarities import Similarity
@@ -84,10 +85,10 @@ def _leading(moments: FloatArray) -> FloatArray:
 
     So rounding does not choose the vector where classes are alike, as balanced ones.
     """
-    values, vectors = np.linalg.eigh(moments)
+    values, vectors = eigenvectors(moments)
     among = vectors[:, values >= values[-1] * (1.0 - TIE)]
     sizes = np.square(among).sum(axis=1)
-    return np.asarray(among @ among[np.argmax(sizes >= sizes.max() * (1.0 - TIE))])
+    return product(among, among[np.argmax(sizes >= sizes.max() * (1.0 - TIE))])
 
 
 def _better(best: _Best, other: _Best) -> _Best:

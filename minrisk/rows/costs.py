@@ -9,8 +9,8 @@ import numpy as np
 
 from minrisk._kernels._dtypes import FIXED
 from minrisk._typing import FloatArray, Int32Array, IntArray
+from minrisk._utils.algebra import weighted_sum
 from minrisk._utils.memory import read_only
-from minrisk._utils.sums import weighted_sum
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.rows.exchange import (
     Alone,
@@ -66,7 +66,7 @@ class CostFacts(NamedTuple):
     def told_rows(self) -> float:
         """Return rows whose classes tell as much, if all classes had as many: n (1 - sum_k pi_k^2) K / (K - 1)."""
         share, K = self.class_weight / self.class_weight.sum(), np.count_nonzero(self.class_weight)
-        return float(self.weight * (1.0 - share @ share) * K / max(1, K - 1))
+        return float(self.weight * (1.0 - np.sum(share**2)) * K / max(1, K - 1))
 
     def log_frequencies(self) -> FloatArray:
         """Return logarithms of the shares of the decisions that are classes, (D,)."""

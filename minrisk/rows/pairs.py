@@ -23,6 +23,7 @@ from minrisk._kernels.losses import read_choices, sum_choices, weigh_choices
 from minrisk._kernels.scores import add_joint, add_response, joint_counts, sum_joint
 from minrisk._kernels.split import bar_between, side_bounds, stored_side_bounds
 from minrisk._typing import Bag, FloatArray, IntArray
+from minrisk._utils.algebra import product
 from minrisk.model.trees import Tree
 from minrisk.rows.exchange import added, divide, fixed_factor
 from minrisk.rows.rows import Rows
@@ -293,7 +294,7 @@ class JointResponses:
         """Return sums of response * vector over the learners of each group, for `add`; vectors (T, D)."""
         members = np.zeros((self._signs.shape[0], self._signs.shape[2], vectors.shape[1]))
         members[self._group, self._member] = vectors
-        return np.asarray(self._signs @ members)
+        return _products(self._signs, members)
 
     def add(self, tables: FloatArray, scores: FloatArray, start: int, stop: int) -> None:
         """Compute scores += sum over learners of response * vector, rows start..stop."""
@@ -307,5 +308,13 @@ class JointResponses:
 
     def products(self, sums: FloatArray) -> FloatArray:
         """Return the sum over rows of response * value for each learner, (T, D)."""
-        members = self._signs.transpose(0, 2, 1) @ sums
+        members = _products(self._signs.transpose(0, 2, 1), sums)
         return np.asarray(members[self._group, self._member])
+
+
+def _products(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the product of each pair of matrices."""
+    out = np.empty((*left.shape[:2], right.shape[2]))
+    for number, pair in enumerate(zip(left, right, strict=True)):
+        out[number] = product(*pair)
+    return out

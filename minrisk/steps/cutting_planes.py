@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, cast
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
 from minrisk._kernels.split import LARGEST_EDGE_GAIN
 from minrisk._typing import FloatArray
+from minrisk._utils.algebra import product, solve
 from minrisk.losses.base import PLANES, SIGNS
 from minrisk.model.coded_trees import on_grid
 from minrisk.rows.pairs import PlaneRows
@@ -75,12 +75,12 @@ class Bundle:
     @property
     def largest_edge(self) -> float:
         """Return that of these learners, in the dual."""
-        return float((self.shares @ self.edges).max(initial=0.0))
+        return float(product(self.shares, self.edges).max(initial=0.0))
 
     def bound(self, edge: float = 0.0) -> float:
         """Return what F is at least, over these learners and all others whose edges are no larger."""
         largest = max(self.largest_edge, edge)
-        return float(self.shares @ self.offsets) / max(1.0, largest / self.nu if self.nu > 0 else np.inf)
+        return float(np.sum(self.shares * self.offsets)) / max(1.0, largest / self.nu if self.nu > 0 else np.inf)
 
     def gap(self, value: float, edge: float = 0.0) -> float:
         """Return share by which this value of F may be above the least one over learners with such edges."""
@@ -100,7 +100,7 @@ class Bundle:
         for number in range(cuts + 1):
             point = on_grid(self._nearest())  # vectors of a model lie on it: the plane is of a point that it can have
             penalty = self.nu * float(point.sum())
-            promised = self.value - penalty - float((self.offsets - self.edges @ point).max())
+            promised = self.value - penalty - float((self.offsets - product(self.edges, point)).max())
             done = promised <= LITTLE_LEFT * tolerance * self.value or self.gap(self.value) <= tolerance
             if done or number == cuts:
                 return done
@@ -113,17 +113,17 @@ class Bundle:
                 factor = LOOSER if value <= self.value - GOOD * promised else 1.0
                 self.best, self.value = point, value
             else:
-                at_best = self.nu * float(self.best.sum()) + plane.offset - float(plane.edges @ self.best)
+                at_best = self.nu * float(self.best.sum()) + plane.offset - float(np.sum(plane.edges * self.best))
                 factor = TIGHTER if self.value - at_best > promised else 1.0  # the plane says nothing of the best
             self.u = min(max(self.u * factor, SMALLEST_PROXIMITY * self.first_u), self.first_u)
         return False
 
     def _at(self, shares: FloatArray) -> tuple[FloatArray, float]:
         """Return the point that shares lead to, and the dual's value: what the proximal problem is at least."""
-        point = np.maximum(self.best + (shares @ self.edges - self.nu) / self.u, 0.0)
+        point = np.maximum(self.best + (product(shares, self.edges) - self.nu) / self.u, 0.0)
         move = point - self.best
-        lack = self.offsets - self.edges @ point
-        return point, float(self.nu * point.sum() + 0.5 * self.u * (move @ move) + shares @ lack)
+        lack = self.offsets - product(self.edges, point)
+        return point, float(self.nu * point.sum() + 0.5 * self.u * np.sum(move**2) + np.sum(shares * lack))
 
     def _nearest(self) -> FloatArray:
         """Find the minimiser of the proximal problem, about; the shares become those that lead to it.
@@ -133,10 +133,10 @@ class Bundle:
         """
         point, dual = self._at(self.shares)
         for _ in range(SHARE_STEPS):
-            lack = self.offsets - self.edges @ point
+            lack = self.offsets - product(self.edges, point)
             top, move = float(lack.max()), point - self.best
-            primal = self.nu * float(point.sum()) + top + 0.5 * self.u * float(move @ move)
-            gap = top - float(self.shares @ lack)
+            primal = self.nu * float(point.sum()) + top + 0.5 * self.u * float(np.sum(move**2))
+            gap = top - float(np.sum(self.shares * lack))
             if gap <= EXACT_ENOUGH * max(self.value - primal, 0.0) + np.finfo(np.float64).eps * self.value:
                 break
             part, change = self._newton(lack, point > 0.0)
@@ -144,7 +144,7 @@ class Bundle:
             reach = self.shares[part][falls] / -change[falls]
             step = min(1.0, float(reach.min(initial=1.0)))
             # The first share that falls to 0 ends a Newton step, which is halved until the dual rises enough.
-            gain, whole, ahead = float((lack[part] - lack[part[-1]]) @ change), step, dual
+            gain, whole, ahead = float(np.sum((lack[part] - lack[part[-1]]) * change)), step, dual
             while True:
                 shares = self.shares.copy()
                 shares[part] += step * change
@@ -168,10 +168,10 @@ class Bundle:
         part = part[part != most]
         while len(part):
             edges = self.edges[np.ix_(part, free)] - self.edges[most, free]
-            curvature, ahead = edges @ edges.T / self.u, lack[part] - lack[most]
+            curvature, ahead = product(edges, edges.T) / self.u, lack[part] - lack[most]
             floor = CURVATURE_FLOOR * (np.trace(curvature) / len(part) + float(np.abs(ahead).max()))
             curvature[np.diag_indices_from(curvature)] += max(floor, np.finfo(np.float64).tiny)
-            change = cho_solve(cho_factor(curvature), ahead)
+            change = solve(curvature, ahead)
             kept = (self.shares[part] > 0.0) | (change >= 0.0)
             if kept.all():
                 return np.append(part, most), np.append(change, -change.sum())
@@ -247,4 +247,4 @@ def _cut(problem: StepProblem, vectors: FloatArray) -> Plane:
     rows.keep_plane()
     edges, point = -slope[: len(vectors)].ravel() / total_weight(problem), vectors.ravel()
     value /= total_weight(problem)
-    return Plane(value, edges, value + float(edges @ point))
+    return Plane(value, edges, value + float(np.sum(edges * point)))

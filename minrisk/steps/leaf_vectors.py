@@ -9,6 +9,7 @@ import numpy as np
 from minrisk._kernels._dtypes import TIE
 from minrisk._kernels.scores import closed_form, newton
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils.algebra import product
 from minrisk.losses.base import EXPONENTIAL, JOINT, LEAVES
 from minrisk.model.coded_trees import on_grid
 from minrisk.steps.base import LARGEST_STEP, Step, StepProblem, StepSolver
@@ -96,7 +97,7 @@ class CodewordStep(StepSolver):
         """Minimise over answers and rate, from one pass over the rows."""
         S, V = problem.rows.leaf_sums()[0], self.codewords
         size = float(np.abs(V).max(initial=0.0))
-        falls = S @ V.T
+        falls = product(S, V.T)
         # Answers that are equally good to rounding are one: the first of them is taken.
         nearly = falls.max(axis=1, keepdims=True) - TIE * size * S.sum(axis=1, keepdims=True)
         answers = np.argmax(falls >= nearly, axis=1)
@@ -105,7 +106,7 @@ class CodewordStep(StepSolver):
         phantom = float(problem.ridge.sum()) / V.size
         rate = least_of_exponentials(by_answer(S, answers, len(V)) + phantom, V, LARGEST_STEP / size)
         for _ in range(RELABELLINGS):
-            losses = S @ np.exp(-rate * V).T
+            losses = product(S, np.exp(-rate * V).T)
             own = losses[np.arange(len(S)), answers]
             least = losses.min(axis=1)
             better = least < own * (1.0 - TIE)

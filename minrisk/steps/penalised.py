@@ -25,11 +25,12 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
-from scipy.optimize import fmin_l_bfgs_b
 
 from minrisk._kernels._dtypes import TIE
 from minrisk._kernels.split import LARGEST_EDGE_GAIN
 from minrisk._typing import FloatArray
+from minrisk._utils.algebra import product
+from minrisk._utils.minimising import Minimum, minimise
 from minrisk.losses.base import PAIRS, SIGNS, SOFTMAX_GRADIENT
 from minrisk.model.coded_trees import on_grid
 from minrisk.rows.pairs import CorrectiveRows, PairRows
@@ -191,7 +192,7 @@ class PairwiseStep(StepSolver):
             return objective.at(*loss_at(w), _norm(w, l2), w if l2 else 1.0)
 
         n = len(problem.hessian)
-        w = _minimise(function, np.zeros(n), self.tolerances, -LARGEST_STEP)[0] if l2 else self._lowest(function, n)
+        w = _minimise(function, np.zeros(n), self.tolerances, -LARGEST_STEP).point if l2 else self._lowest(function, n)
         w = on_grid(np.clip(self.shrinkage * w, -self.cap, self.cap))
         return Step(w[None], objective.value(function(w)[0]))
 
@@ -203,7 +204,7 @@ class PairwiseStep(StepSolver):
         """
         w, tolerances = np.zeros(n_outputs), self.tolerances
         while tolerances.iterations > 0:
-            found, slope, n_made = _minimise(function, w, tolerances)
+            found, _, slope, n_made = _minimise(function, w, tolerances)
             w = _lowered(found)
             lacking = float(np.where(w > 0.0, np.abs(slope), -slope).max())
             if found.min() == 0.0 or lacking <= tolerances.gradient:
@@ -272,7 +273,7 @@ class CorrectiveStep(StepSolver):
             return objective.at(value, slope.ravel(), _norm(flat, l2) - before, flat if l2 else 1.0)
 
         before = _norm(start.ravel(), l2)
-        found = _minimise(function, start.ravel(), self.tolerances, -LARGEST_STEP if l2 else 0.0)[0]
+        found = _minimise(function, start.ravel(), self.tolerances, -LARGEST_STEP if l2 else 0.0).point
         found = found.reshape(start.shape)
         vectors = on_grid(found if l2 else _lowered(found))
         value = objective.value(function(vectors.ravel())[0])
@@ -299,7 +300,7 @@ def _loss_along(problem: StepProblem) -> Function:
 
     def exponential(w: FloatArray) -> tuple[float, FloatArray]:
         grown = np.exp(w)
-        up, down = (pairs @ grown) / grown, (swapped @ (1.0 / grown)) * grown
+        up, down = product(pairs, grown) / grown, product(swapped, 1.0 / grown) * grown
         return float(up.sum()), down - up
 
     return exponential
@@ -315,20 +316,17 @@ def _lowered(vectors: FloatArray) -> FloatArray:
     return np.asarray(vectors - vectors.min(axis=-1, keepdims=True))
 
 
-def _minimise(
-    function: Function, start: FloatArray, tolerances: Tolerances, least: float = 0.0
-) -> tuple[FloatArray, FloatArray, int]:
-    """Minimise a function that gives value and slope over [least, 18]; return where, the slope, and iterations."""
-    # `minimize` would turn the bounds to and fro, variable by variable, for every fit of all W
-    found, _, told = fmin_l_bfgs_b(
+def _minimise(function: Function, start: FloatArray, tolerances: Tolerances, least: float = 0.0) -> Minimum:
+    """Minimise a function that gives value and slope over [least, 18]."""
+    return minimise(
         function,
         start,
-        bounds=[(least, LARGEST_STEP)] * len(start),
-        maxiter=tolerances.iterations,
-        pgtol=tolerances.gradient,
-        factr=tolerances.change / np.finfo(np.float64).eps,
+        least,
+        LARGEST_STEP,
+        iterations=tolerances.iterations,
+        gradient=tolerances.gradient,
+        change=tolerances.change,
     )
-    return np.asarray(found, dtype=np.float64), np.asarray(told["grad"]), int(told["nit"])
 
 
 # -- under a bound -----------------------------------------------------------------------------------------------------

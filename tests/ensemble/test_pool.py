@@ -430,7 +430,7 @@ def test_shares_and_scores_are_those_of_the_mixture(link, seed):
     p = judges.frequencies
     known = np.log(p) - (np.log(1 - p) if link == "sigmoid2" else 0.0)
     np.testing.assert_allclose(
-        found.intercept, found.temperature / SLOPES[link] * (known + found.mixture.shift), atol=1e-9
+        found.intercept, found.temperature / SLOPES[link] * (known + found.mixture.shift), rtol=1e-6
     )
     alone = [judges.loss([t], [fit_weight(judges.held(t), link, 1.0, 0.0)[0]]) for t in told]
     assert loss_of(judges, told, found, names) < min(alone)

@@ -9,8 +9,8 @@ ROOT = Path(__file__).parents[2] / "minrisk"
 FILES = sorted(ROOT.rglob("*.py"))
 ORDER = (  # a package, or a module at the top, imports from those before it only
     "_typing",
-    "_utils",
     "_kernels",
+    "_utils",
     "data",
     "costs",
     "model",

@@ -1,0 +1,280 @@
+// Products of matrices, eigenvectors, and Cholesky's decomposition, with every sum in one order.
+//
+// A BLAS has kernels for each generation of processors, whose sums differ in the last bits. Here a processor's vectors
+// lie across the columns of a result, and each entry is the same sum at every level.
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "arrays.hpp"
+#include "binding.hpp"
+#include "parts.hpp"
+
+namespace minrisk {
+namespace {
+
+constexpr int64_t DEPTH = 256; // terms that are summed in registers, from 0: sums of such sums also lose fewer bits
+constexpr int64_t WIDTH = 16;  // columns of a tile
+constexpr int64_t HEIGHT = 4;  // rows of a tile
+
+#if defined(__GNUC__)
+#if defined(__AVX512F__)
+constexpr int64_t LANES_OF_DOUBLE = 8;
+#elif defined(__AVX__)
+constexpr int64_t LANES_OF_DOUBLE = 4;
+#else
+constexpr int64_t LANES_OF_DOUBLE = 2;
+#endif
+typedef double Lanes __attribute__((vector_size(8 * LANES_OF_DOUBLE), aligned(8)));
+#else
+constexpr int64_t LANES_OF_DOUBLE = 1;
+typedef double Lanes;
+#endif
+
+// Add to out (height, width) the product of rows of `left` and of a panel (depth, WIDTH).
+//
+// Compilers make poor vectors of such a loop over doubles: they do not keep the sums in registers.
+template <int64_t ROWS>
+void add_tile(const double *left, int64_t next_row, int64_t next, const double *panel, int64_t depth, double *out,
+              int64_t next_out, int64_t width) {
+    constexpr int64_t PARTS = WIDTH / LANES_OF_DOUBLE;
+    Lanes sums[ROWS][PARTS] = {};
+    for (int64_t k = 0; k < depth; ++k) {
+        for (int64_t i = 0; i < ROWS; ++i) {
+            const double x = left[i * next_row + k * next];
+            for (int64_t part = 0; part < PARTS; ++part)
+                sums[i][part] += x * reinterpret_cast<const Lanes *>(panel + k * WIDTH)[part];
+        }
+    }
+    for (int64_t i = 0; i < ROWS; ++i) {
+        const double *row = reinterpret_cast<const double *>(sums[i]);
+        for (int64_t j = 0; j < width; ++j) out[i * next_out + j] += row[j];
+    }
+}
+
+// Compute out = left @ right.
+void product(Strided<const double> left, Strided<const double> right, Matrix<double> out) {
+    const int64_t m = left.shape[0], n = right.shape[1], all = left.shape[1];
+    Array<double, 1> panel(DEPTH * WIDTH);
+    out.fill(0.0);
+    for (int64_t first = 0; first < all; first += DEPTH) {
+        const int64_t depth = std::min(DEPTH, all - first);
+        for (int64_t column = 0; column < n; column += WIDTH) {
+            const int64_t width = std::min(WIDTH, n - column);
+            for (int64_t k = 0; k < depth; ++k) {
+                double *to = panel.data + k * WIDTH;
+                for (int64_t j = 0; j < width; ++j) to[j] = right(first + k, column + j);
+                std::fill(to + width, to + WIDTH, 0.0);
+            }
+            int64_t i = 0;
+            const auto add = [&](auto tile, int64_t height) {
+                for (; i + height <= m; i += height)
+                    tile(&left(i, first), left.strides[0], left.strides[1], panel.data, depth, &out(i, column), n,
+                         width);
+            };
+            add(add_tile<HEIGHT>, HEIGHT);
+            add(add_tile<1>, 1);
+        }
+    }
+}
+
+// Sum the products of two vectors, in eight sums side by side.
+double dot(const double *a, const double *b, int64_t n) {
+    double sums[8] = {}, rest = 0.0;
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        for (int64_t j = 0; j < 8; ++j) sums[j] += a[i + j] * b[i + j];
+    }
+    for (; i < n; ++i) rest += a[i] * b[i];
+    return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7])) + rest;
+}
+
+// Compute to += factor * from.
+void add_multiple(double factor, const double *__restrict from, double *__restrict to, int64_t n) {
+    for (int64_t j = 0; j < n; ++j) to[j] += factor * from[j];
+}
+
+// -- Eigenvectors of a symmetric matrix
+// ---------------------------------------------------------------------------------
+constexpr double NO_LENGTH = 1e-140;    // of a vector of a matrix whose entries are at most 1: its square is 0
+constexpr int SWEEPS = 60;              // for an eigenvalue; about two are enough
+constexpr int64_t KEPT_TURNS = 1 << 14; // rotations that are applied together, to as many columns as a cache holds
+constexpr int64_t COLUMNS_TURNED = 64;
+
+// Make A tridiagonal by Householder's reflections Q, A = Q T Q'; A becomes Q'.
+void tridiagonal(Matrix<double> A, double *diagonal, double *beside) {
+    const int64_t n = A.shape[0];
+    Array<double, 1> product(n), half_square(n);
+    beside[0] = 0.0;
+    for (int64_t i = n - 1; i > 0; --i) {
+        double *v = A[i].data;
+        double longest = 0.0;
+        for (int64_t j = 0; j < i - 1; ++j) longest = std::max(longest, std::abs(v[j]));
+        diagonal[i] = v[i];
+        if (longest < NO_LENGTH) {
+            beside[i] = v[i - 1];
+            half_square[i] = 0.0;
+            continue;
+        }
+        beside[i] = -std::copysign(std::sqrt(dot(v, v, i)), v[i - 1]);
+        const double h = half_square[i] = beside[i] * (beside[i] - v[i - 1]);
+        v[i - 1] -= beside[i];
+        std::fill(product.data, product.data + i, 0.0);
+        for (int64_t j = 0; j < i; ++j) add_multiple(v[j], A[j].data, product.data, i);
+        for (int64_t j = 0; j < i; ++j) product[j] /= h;
+        add_multiple(-dot(v, product.data, i) / (2.0 * h), v, product.data, i);
+        for (int64_t j = 0; j < i; ++j) {
+            double *__restrict row = A[j].data;
+            const double a = v[j], b = product[j];
+            for (int64_t k = 0; k < i; ++k) row[k] -= a * product[k] + b * v[k];
+        }
+    }
+    diagonal[0] = A(0, 0);
+    auto Q = zeros<double>(n, n);
+    Q(0, 0) = 1.0;
+    for (int64_t i = 1; i < n; ++i) { // the reflections, the last one first, each of one more row than the one before
+        Q(i, i) = 1.0;
+        if (half_square[i] == 0.0) continue;
+        const double *v = A[i].data;
+        std::fill(product.data, product.data + i, 0.0);
+        for (int64_t j = 0; j < i; ++j) add_multiple(v[j], Q[j].data, product.data, i);
+        for (int64_t j = 0; j < i; ++j) add_multiple(-v[j] / half_square[i], product.data, Q[j].data, i);
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        for (int64_t j = 0; j < n; ++j) A(i, j) = Q(j, i);
+    }
+}
+
+struct Turn {
+    int64_t row; // and the one behind it
+    double cosine, sine;
+};
+
+// Turn pairs of rows.
+void turn(Matrix<double> Z, std::vector<Turn> &turns) {
+    for (int64_t first = 0; first < Z.shape[1]; first += COLUMNS_TURNED) {
+        const int64_t n = std::min(COLUMNS_TURNED, Z.shape[1] - first);
+        for (const Turn &t : turns) {
+            double *__restrict a = &Z(t.row, first);
+            double *__restrict b = &Z(t.row + 1, first);
+            for (int64_t j = 0; j < n; ++j) {
+                const double was = b[j];
+                b[j] = t.sine * a[j] + t.cosine * was;
+                a[j] = t.cosine * a[j] - t.sine * was;
+            }
+        }
+    }
+    turns.clear();
+}
+
+// Make a tridiagonal matrix diagonal by implicit QL steps, whose rotations turn the rows of Z.
+void diagonalise(double *diagonal, double *beside, Matrix<double> Z) {
+    const int64_t n = Z.shape[0];
+    std::vector<Turn> turns;
+    std::copy(beside + 1, beside + n, beside);
+    beside[n - 1] = 0.0;
+    for (int64_t low = 0; low < n; ++low) {
+        for (int sweep = 0;; ++sweep) {
+            int64_t high = low; // of the block that no small entry parts
+            while (high < n - 1 &&
+                   std::abs(beside[high]) > std::numeric_limits<double>::epsilon() / 2 *
+                                                (std::abs(diagonal[high]) + std::abs(diagonal[high + 1])))
+                ++high;
+            if (high == low) break;
+            if (sweep == SWEEPS) throw std::runtime_error("eigenvalues did not converge: the matrix must be finite.");
+            double g = (diagonal[low + 1] - diagonal[low]) / (2.0 * beside[low]);
+            const double root = std::abs(g) < 1e150 ? std::sqrt(g * g + 1.0) : std::abs(g);
+            g = diagonal[high] - diagonal[low] + beside[low] / (g + std::copysign(root, g)); // less the shift
+            double sine = 1.0, cosine = 1.0, moved = 0.0;
+            int64_t i = high - 1;
+            for (; i >= low; --i) {
+                const double f = sine * beside[i], b = cosine * beside[i], length = std::sqrt(f * f + g * g);
+                beside[i + 1] = length;
+                if (length == 0.0) break; // it parts there
+                sine = f / length;
+                cosine = g / length;
+                g = diagonal[i + 1] - moved;
+                const double r = (diagonal[i] - g) * sine + 2.0 * cosine * b;
+                moved = sine * r;
+                diagonal[i + 1] = g + moved;
+                g = cosine * r - b;
+                turns.push_back({i, cosine, sine});
+            }
+            if (i >= low) {
+                diagonal[i + 1] -= moved;
+            } else {
+                diagonal[low] -= moved;
+                beside[low] = g;
+            }
+            beside[high] = 0.0;
+            if (static_cast<int64_t>(turns.size()) >= KEPT_TURNS) turn(Z, turns);
+        }
+    }
+    turn(Z, turns);
+}
+
+// Return eigenvalues in ascending order and the eigenvectors, in columns, of a symmetric matrix.
+std::tuple<Array<double, 1>, Array<double, 2>> eigenvectors(Matrix<const double> matrix) {
+    const int64_t n = matrix.shape[0];
+    Array<double, 2> Z(n, n), vectors(n, n);
+    Array<double, 1> diagonal(n), beside(n), values(n);
+    double largest = 0.0;
+    for (int64_t i = 0; i < n * n; ++i) largest = std::max(largest, std::abs(matrix.data[i]));
+    int exponent = 0;
+    std::frexp(largest, &exponent); // entries of at most 1, whose squares are finite
+    for (int64_t i = 0; i < n * n; ++i) Z.data[i] = std::ldexp(matrix.data[i], -exponent);
+    if (n > 0) {
+        tridiagonal(Z, diagonal.data, beside.data);
+        diagonalise(diagonal.data, beside.data, Z);
+    }
+    std::vector<int64_t> order(static_cast<std::size_t>(n));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return diagonal[a] < diagonal[b]; });
+    for (int64_t j = 0; j < n; ++j) {
+        const int64_t from = order[static_cast<std::size_t>(j)];
+        values[j] = std::ldexp(diagonal[from], exponent);
+        for (int64_t i = 0; i < n; ++i) vectors(i, j) = Z(from, i);
+    }
+    return {std::move(values), std::move(vectors)};
+}
+
+// -- Cholesky's decomposition
+// ------------------------------------------------------------------------------------------- Return the lower triangle
+// L of a positive definite matrix L L'.
+Array<double, 2> cholesky(Matrix<const double> matrix) {
+    const int64_t n = matrix.shape[0];
+    auto L = zeros<double>(n, n);
+    for (int64_t i = 0; i < n; ++i) {
+        double *row = L[i].data;
+        for (int64_t j = 0; j < i; ++j) row[j] = (matrix(i, j) - dot(row, L[j].data, j)) / L(j, j);
+        const double square = matrix(i, i) - dot(row, row, i);
+        if (!(square > 0.0)) throw std::runtime_error("the matrix must be positive definite, and it is not.");
+        row[i] = std::sqrt(square);
+    }
+    return L;
+}
+
+// Replace B (n, m) by L^-1 B, or by L'^-1 B.
+void solve_triangle(Matrix<const double> L, bool transposed, Matrix<double> B) {
+    const int64_t n = L.shape[0], m = B.shape[1];
+    for (int64_t step = 0; step < n; ++step) {
+        const int64_t i = transposed ? n - 1 - step : step;
+        double *row = B[i].data;
+        for (int64_t j = transposed ? i + 1 : 0; j < (transposed ? n : i); ++j)
+            add_multiple(-(transposed ? L(j, i) : L(i, j)), B[j].data, row, m);
+        for (int64_t k = 0; k < m; ++k) row[k] /= L(i, i);
+    }
+}
+
+} // namespace
+
+void define_algebra(nb::module_ &m) {
+    m.def("product", &product, released());
+    m.def("eigenvectors", &eigenvectors, released());
+    m.def("cholesky", &cholesky, released());
+    m.def("solve_triangle", &solve_triangle, released());
+}
+
+} // namespace minrisk
