@@ -18,6 +18,7 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from minrisk._kernels.functions import log
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._utils.method_names import DEFAULT_METHODS
 from minrisk.boosting.monitors import ProgressBar
@@ -483,7 +484,7 @@ def log_loss(model: Any, X: Any, y: Labels) -> float:
     classes, codes = np.unique(y, return_inverse=True)
     column = np.array(match_labels(as_labels(classes), as_labels(model.classes_)))[codes]
     true = np.where(column >= 0, P[np.arange(len(y)), np.maximum(column, 0)], 0.0)
-    return float(-np.log(np.maximum(true / P.sum(axis=1), np.finfo(np.float64).eps)).mean())
+    return float(-log(np.maximum(true / P.sum(axis=1), np.finfo(np.float64).eps)).mean())
 
 
 def _rehearse(task: FoldTask, X: Any, y: Labels, X_test: Any) -> None:

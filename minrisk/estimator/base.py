@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from minrisk._kernels.functions import log
 from minrisk._typing import Codes, FloatArray, IntArray, Labels
 from minrisk._utils.interrupts import StopRequest, keeping_what_is_learnt
 from minrisk._utils.workers import Workers, one_blas_thread
@@ -499,7 +500,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
     def _outward(self, X: np.ndarray, scores: FloatArray) -> FloatArray:
         """Return what `decision_function` returns."""
         expected = self._expected(X, scores)
-        merits = scores if expected is None else -np.log(np.maximum(expected, LEAST_COST))
+        merits = scores if expected is None else -log(np.maximum(expected, LEAST_COST))
         both = merits.shape[1] == 2 or self.decisions_[:2].tolist() == self.classes_.tolist()
         two = len(self.classes_) == 2 and both
         return np.asarray(merits[:, 1] - merits[:, 0]) if two else merits

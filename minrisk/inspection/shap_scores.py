@@ -9,6 +9,7 @@ import numpy as np
 
 from minrisk._kernels import shapley as kernels
 from minrisk._kernels._dtypes import FAR
+from minrisk._kernels.functions import exp
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk._utils.memory import points, read_only
 from minrisk._utils.workers import Workers
@@ -351,7 +352,7 @@ class SmoothShapley:
         smooth, used = self.smooth, self.smooth.scale > 0.0
         z = (X[:, used] - smooth.center[used]) / smooth.scale[used]
         z[np.isnan(z)] = 0.0
-        own = np.exp(-smooth.width * (z[:, :, None] - smooth.landmarks[used]) ** 2)
+        own = exp(-smooth.width * (z[:, :, None] - smooth.landmarks[used]) ** 2)
         factors = np.where(known[used][:, None], own, self.mean[used])
         return np.asarray(np.einsum("nc,ck->nk", factors.prod(axis=1), smooth.vectors))
 

@@ -13,6 +13,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from minrisk._kernels import links
+from minrisk._kernels.functions import exp, expm1, log1p, softplus
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils.memory import points
 from minrisk._utils.packages import library
@@ -628,9 +629,9 @@ def _mean_slopes(start: float, end: FloatArray) -> FloatArray:
     """Return the mean of 1 - sigmoid between two numbers: (log sigmoid(end) - log sigmoid(start)) / (end - start)."""
     low, high = np.minimum(start, end), np.maximum(start, end)
     step = high - low
-    below = np.exp(-np.logaddexp(0.0, low))  # 1 - sigmoid(low)
-    far = np.logaddexp(0.0, -low) - np.logaddexp(0.0, -high)
-    rise = np.where(step > 1.0, far, -np.log1p(below * np.expm1(-np.minimum(step, 1.0))))  # near: no digits are lost
+    below = exp(-softplus(low))  # 1 - sigmoid(low)
+    far = softplus(-low) - softplus(-high)
+    rise = np.where(step > 1.0, far, -log1p(below * expm1(-np.minimum(step, 1.0))))  # near: no digits are lost
     return np.asarray(np.where(step > 0.0, rise / np.where(step > 0.0, step, 1.0), below))
 
 

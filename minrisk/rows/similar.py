@@ -14,6 +14,7 @@ import numpy as np
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels import similarity as kernels
 from minrisk._kernels._dtypes import PRODUCT_BITS, TIE
+from minrisk._kernels.functions import exp
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk._utils import cached_property
 from minrisk._utils.workers import Workers, one_blas_thread
@@ -349,7 +350,7 @@ class SimilarRows(Rows):
         """
         if EXPONENTIAL not in loss.traits:
             return super().slopes(loss, vector)
-        bound = self.top_hessian * np.exp(np.abs(vector))  # as |f| <= 1
+        bound = self.top_hessian * exp(np.abs(vector))  # as |f| <= 1
         factors = fixed_factor(np.tile(bound, (4, 1)), min(self.sum_bits, PRODUCT_BITS))
 
         def sums(start: int, stop: int) -> IntArray:
