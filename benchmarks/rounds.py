@@ -34,7 +34,7 @@ import numpy as np
 from benchmarks.common import parser, save, show
 from benchmarks.time_to_error import SINGLE
 from minrisk import MinRiskClassifier
-from minrisk._kernels.exponential import exponentials
+from minrisk._kernels.elementary import exponential
 from minrisk._kernels.histogram import gradient_histogram
 from minrisk.boosting.monitors import ProgressBar
 from minrisk.ensemble.defaults import feature_share
@@ -221,7 +221,7 @@ def limits(jobs: int, quick: bool) -> dict[str, float]:
             least,
         ),
         "exponentials": rate(
-            [repeated(exponentials, -floats, length, times=times) for _ in range(jobs)], float(length * times), least
+            [repeated(exponential, -floats, times=times) for _ in range(jobs)], float(length * times), least
         ),
     }
 

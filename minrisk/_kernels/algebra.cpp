@@ -1,4 +1,4 @@
-// Products of matrices, eigenvectors, and Cholesky's decomposition, with every sum in one order.
+// Products of matrices, nearest rows, eigenvectors, and Cholesky's decomposition, with every sum in one order.
 //
 // A BLAS has kernels for each generation of processors, whose sums differ in the last bits. Here a processor's vectors
 // lie across the columns of a result, and each entry is the same sum at every level.
@@ -76,6 +76,42 @@ void product(Strided<const double> left, Strided<const double> right, Matrix<dou
             };
             add(add_tile<HEIGHT>, HEIGHT);
             add(add_tile<1>, 1);
+        }
+    }
+}
+
+// Fill out[i] with the `out.shape[1]` nearest other rows of row `first` + i of Z, in no order; of rows that are equally
+// near, the first ones. `squares` are those of the rows' lengths.
+void nearest_rows(Matrix<const double> Z, Vector<const double> squares, int64_t first, Matrix<int64_t> out) {
+    constexpr int64_t ROWS = 64, OTHERS = 512;
+    const int64_t n = Z.shape[0], d = Z.shape[1], k = out.shape[1];
+    using Found = std::pair<double, int64_t>;
+    for (int64_t start = 0; start < out.shape[0]; start += ROWS) {
+        const int64_t height = std::min(ROWS, out.shape[0] - start);
+        const Strided<const double> own{&Z(first + start, 0), {height, d}, {d, 1}};
+        std::vector<std::vector<Found>> nearest(static_cast<std::size_t>(height)); // heaps, the farthest on top
+        for (int64_t from = 0; from < n; from += OTHERS) {
+            const int64_t width = std::min(OTHERS, n - from);
+            Array<double, 2> products(height, width);
+            product(own, {&Z(from, 0), {d, width}, {1, d}}, products);
+            for (int64_t i = 0; i < height; ++i) {
+                auto &heap = nearest[static_cast<std::size_t>(i)];
+                for (int64_t j = 0; j < width; ++j) {
+                    if (from + j == first + start + i) continue;
+                    const Found found{squares[from + j] - 2.0 * products(i, j), from + j};
+                    if (static_cast<int64_t>(heap.size()) == k) {
+                        if (!(found < heap.front())) continue;
+                        std::pop_heap(heap.begin(), heap.end());
+                        heap.pop_back();
+                    }
+                    heap.push_back(found);
+                    std::push_heap(heap.begin(), heap.end());
+                }
+            }
+        }
+        for (int64_t i = 0; i < height; ++i) {
+            for (int64_t j = 0; j < k; ++j)
+                out(start + i, j) = nearest[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)].second;
         }
     }
 }
@@ -272,6 +308,7 @@ void solve_triangle(Matrix<const double> L, bool transposed, Matrix<double> B) {
 
 void define_algebra(nb::module_ &m) {
     m.def("product", &product, released());
+    m.def("nearest_rows", &nearest_rows, released());
     m.def("eigenvectors", &eigenvectors, released());
     m.def("cholesky", &cholesky, released());
     m.def("solve_triangle", &solve_triangle, released());

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "binding.hpp"
-#include "exponential.hpp"
+#include "elementary.hpp"
 #include "parts.hpp"
 
 namespace minrisk {
@@ -138,7 +138,7 @@ Array<double, 2> exponential_gradients(double own, Table cost, Codes index, Code
 // q_k is at least Q / (D - 1).
 void logistic_values(Table cost, Codes index, Codes label, Numbers weight, Table scores, double log_scale,
                      Table gradient, Vector<double> value, int64_t start, int64_t stop) {
-    const double scale = std::exp(-log_scale);
+    const double scale = exp(-log_scale);
     std::array<double, EXPONENTIAL_ROWS> own;
     for (int64_t low = start; low < stop; low += EXPONENTIAL_ROWS) {
         const int64_t high = std::min(low + EXPONENTIAL_ROWS, stop);
@@ -147,9 +147,7 @@ void logistic_values(Table cost, Codes index, Codes label, Numbers weight, Table
             own[i - low] = w >= VANISHED_WEIGHT ? gradient(i, label[i]) / w : 0.0;
         }
         for (int64_t j = 0; j < high - low; ++j) { // the loop that is vectorised
-            const double Q = std::min(own[j], 0.5), u = 1.0 - Q;
-            // -log1p(-Q): the first term gives back what rounding took from u.
-            const double loss = ((u - 1.0) + Q) / u - logarithm(u);
+            const double loss = -log1p(-std::min(own[j], 0.5));
             own[j] = own[j] > 0.5 ? own[j] : loss;
         }
         for (int64_t i = low; i < high; ++i) {
@@ -167,7 +165,7 @@ void logistic_values(Table cost, Codes index, Codes label, Numbers weight, Table
                     if (k != y && g[k] < g[largest]) largest = k;
                 }
                 const double ratio = cost(index[i], largest) * w / -g[largest];
-                loss = scores(i, largest) - scores(i, y) + std::log(ratio);
+                loss = scores(i, largest) - scores(i, y) + log(ratio);
             }
             value[i] = w * loss;
         }
@@ -181,7 +179,7 @@ Array<double, 2> softmax_value_and_gradient(Table cost, Codes index, Codes label
                                             double log_scale, Matrix<double> gradient, Vector<double> value,
                                             int64_t start, int64_t stop) {
     const int64_t D = scores.shape[1];
-    const double scale = std::exp(-log_scale);
+    const double scale = exp(-log_scale);
     auto top = zeros<double>(3, D);
     for (int64_t i = start; i < stop; ++i) {
         const int64_t y = label[i];
@@ -192,16 +190,16 @@ Array<double, 2> softmax_value_and_gradient(Table cost, Codes index, Codes label
         for (int64_t k = 0; k < D; ++k) {
             if (c[k] > 0.0 && s[k] > highest) highest = s[k];
         }
-        const double right = std::exp(s[y] - highest);
+        const double right = exponential(s[y] - highest);
         double wrong = 0.0;
         for (int64_t k = 0; k < D; ++k) {
-            g[k] = k != y && c[k] > 0.0 ? c[k] * std::exp(s[k] - highest) : 0.0;
+            g[k] = k != y && c[k] > 0.0 ? c[k] * exponential(s[k] - highest) : 0.0;
             wrong += g[k];
         }
         const double total = right + wrong;
         for (int64_t k = 0; k < D; ++k) g[k] *= -w / total;
         g[y] = w * (wrong / total);
-        value[i] = w * (wrong < right ? std::log1p(wrong / right) : std::log(total) + highest - s[y]);
+        value[i] = w * (wrong < right ? log1p(wrong / right) : log(total) + highest - s[y]);
         for (int64_t k = 0; k < D; ++k) top(0, k) = std::max(top(0, k), std::abs(g[k]));
         top(2, y) = std::max(top(2, y), value[i]);
     }
@@ -326,7 +324,7 @@ Array<double, 1> logistic_along(Table cost, Codes index, Codes label, Numbers we
                                 int64_t stop) {
     const int64_t D = scores.shape[1];
     const Array<double, 1> q(D), d(D);
-    const double scale = std::exp(-log_scale);
+    const double scale = exp(-log_scale);
     const auto point = [&](int64_t i, int64_t y, Numbers c, Numbers s, double f, Numbers m) {
         const double s_y = s[y], move_y = m[y];
         double highest = 0.0; // of S_k - S_y along the line; 0 is that of the 1
@@ -347,7 +345,7 @@ Array<double, 1> logistic_along(Table cost, Codes index, Codes label, Numbers we
         mean /= total;
         for (int64_t k = 0; k < D; ++k) square += q[k] * (d[k] - mean) * (d[k] - mean);
         square = (square + right * mean * mean) / total;
-        const double value = wrong < right ? std::log1p(wrong / right) : std::log(total) + highest;
+        const double value = wrong < right ? log1p(wrong / right) : log(total) + highest;
         return LinePoint{weight[i] * scale, value, mean, square};
     };
     return along(cost, index, label, scores, factor, move, line, start, stop, point);
@@ -487,7 +485,7 @@ Array<double, 1> sums_along(double own, Table terms, Codes label, Vector<const i
 void gather_shares(Table gradient, Table hessian, Codes label, Numbers weight, double log_scale,
                    Vector<const int64_t> group, Matrix<double> terms, int64_t start, int64_t stop) {
     const int64_t last = terms.shape[0] - 1;
-    const double scale = std::exp(-log_scale);
+    const double scale = exp(-log_scale);
     const ByGroup by(group, last);
     for (int64_t i = start; i < stop; ++i) {
         const auto u = gradient[i];
@@ -505,7 +503,7 @@ Array<double, 1> shares_along(Table terms, Codes label, Numbers weight, double l
                               Numbers values, Numbers factor, double step, Matrix<double> line, int64_t start,
                               int64_t stop) {
     const int64_t last = terms.shape[0] - 1;
-    const double scale = std::exp(-log_scale);
+    const double scale = exp(-log_scale);
     RowsBeside base, total;
     const auto z = std::make_unique_for_overwrite<RowsBeside[]>(last);
     const auto d = std::make_unique_for_overwrite<RowsBeside[]>(last);
@@ -530,7 +528,7 @@ Array<double, 1> shares_along(Table terms, Codes label, Numbers weight, double l
         }
         for (int64_t i = 0; i < n; ++i) {
             const double of_row = w[i] * scale;
-            value[i] = of_row * logarithm(total[i]);
+            value[i] = of_row * log(total[i]);
             square[i] *= of_row * f[i] * f[i] / total[i];
             mean[i] *= of_row * f[i];
         }
@@ -625,7 +623,7 @@ Array<double, 2> pairwise_gradients(Table cost, Codes index, Codes label, Number
                                     double log_scale, Matrix<double> gradient, Matrix<double> hessian,
                                     Vector<double> value, int64_t start, int64_t stop) {
     const int64_t D = scores.shape[1], every = hessian.shape[0] > 0;
-    const double scale = std::exp(-log_scale);
+    const double scale = exp(-log_scale);
     const Array<double, 1> terms(D);
     const Array<double, 2> spare(1, D);
     const Matrix<double> curved = every ? hessian : Matrix<double>(spare);
@@ -698,7 +696,7 @@ Array<int64_t, 1> pair_slopes(Table cost, Codes index, Codes label, Numbers weig
                               Vector<const int8_t> response, Vector<const bool> in_bag, Cube<const double> grown,
                               double log_scale, double value_factor, double factor, int64_t start, int64_t stop) {
     const int64_t D = odds.shape[1];
-    const double scale = std::exp(-log_scale);
+    const double scale = exp(-log_scale);
     auto sums = zeros<int64_t>(D + 1);
     const Vector<int64_t> slope = sums.slice(1, D + 1);
     const Array<double, 1> u(D), v(D);
@@ -733,7 +731,7 @@ Array<double, 2> logistic_gradients(Table cost, Codes index, Codes label, Number
                                     double log_scale, Matrix<double> gradient, Matrix<double> hessian,
                                     Vector<double> value, int64_t start, int64_t stop) {
     const int64_t D = scores.shape[1], height = rows_at_once(D);
-    const double scale = std::exp(-log_scale);
+    const double scale = exp(-log_scale);
     const bool everyone = all_count(cost, index, label, start, stop);
     const Array<double, 2> x(height, D);
     const Array<double, 1> behind(height), all_right(height), all_wrong(height);
@@ -766,7 +764,7 @@ Array<double, 2> logistic_gradients(Table cost, Codes index, Codes label, Number
             g[y] = w * (wrong / total);
             h[y] = g[y] * (right / total);
             if (w * wrong > top_value[y] * right) { // else log(1 + wrong / right) <= wrong / right is no maximum
-                const double loss = wrong < right ? std::log1p(wrong / right) : std::log(total) + behind[b];
+                const double loss = wrong < right ? log1p(wrong / right) : log(total) + behind[b];
                 top_value[y] = std::max(top_value[y], w * loss);
             }
         }

@@ -1,6 +1,7 @@
 #include "linear.hpp"
 
 #include "binding.hpp"
+#include "elementary.hpp"
 #include "parts.hpp"
 
 namespace minrisk {
@@ -149,7 +150,7 @@ void near_landmarks(Vector<const double> x, Vector<const double> center, Vector<
             to[c] += apart * apart;
         }
     }
-    for (int64_t c = 0; c < m; ++c) out[c] = std::exp(-width * out[c]);
+    for (int64_t c = 0; c < m; ++c) out[c] = exponential(-width * out[c]);
 }
 
 // Return the kernels of every row, (n, m).
@@ -186,7 +187,7 @@ void residuals(Matrix<const double> scores, Vector<const double> intercept, Vect
             top = std::max(top, left[k]);
         }
         for (int64_t k = 0; k < K; ++k) {
-            left[k] = std::exp(left[k] - top);
+            left[k] = exponential(left[k] - top);
             total += left[k];
         }
         for (int64_t k = 0; k < K; ++k) left[k] *= -weight[i] / total;

@@ -2,6 +2,7 @@
 //
 // Mean gradients of an expected cost along straight lines of scores.
 #include "binding.hpp"
+#include "elementary.hpp"
 #include "numbers.hpp"
 #include "parts.hpp"
 
@@ -13,7 +14,7 @@ constexpr int64_t SIGMOID = 0, SOFTMAX = 1; // what makes probabilities of score
 // Return log of 1 / (1 + exp(-x)), or of exp(x - top).
 double log_of(double x, double top, bool sigmoid) {
     if (!sigmoid) return x - top;
-    return x > -30.0 ? -std::log1p(std::exp(-x)) : x;
+    return x > -30.0 ? -log1p(exponential(-x)) : x;
 }
 
 // Compute log_p[k] = log p_k, with p_k in proportion to sigmoid(x_k), or to exp(x_k).
@@ -24,9 +25,9 @@ void log_probabilities(int64_t kind, Vector<const double> x, Vector<double> log_
     const bool sigmoid = kind == SIGMOID && top > -30.0; // if not, all sigmoids are exponentials, to float64
     for (int64_t k = 0; k < K; ++k) {
         log_p[k] = log_of(x[k], top, sigmoid);
-        total += std::exp(log_p[k]);
+        total += exponential(log_p[k]);
     }
-    total = std::log(total);
+    total = log(total);
     for (int64_t k = 0; k < K; ++k) log_p[k] -= total;
 }
 
@@ -52,8 +53,8 @@ void along(int64_t kind, Matrix<const double> base, Vector<const Fold> fold, Mat
         log_probabilities(kind, x, log_p);
         double loss = 0.0, slope = 0.0, mean = 0.0, square = 0.0, all = 0.0;
         for (int64_t k = 0; k < K; ++k) {
-            const double p = std::exp(log_p[k]), target = k == label[i] ? 1.0 : of_others;
-            const double move = kind == SIGMOID ? s[k] / (1.0 + std::exp(x[k])) : s[k];
+            const double p = exponential(log_p[k]), target = k == label[i] ? 1.0 : of_others;
+            const double move = kind == SIGMOID ? s[k] / (1.0 + exponential(x[k])) : s[k];
             loss -= target * log_p[k];
             slope -= target * move;
             all += target;
@@ -87,8 +88,8 @@ void mixed_residuals(int64_t kind, Matrix<const double> base, Vector<const Fold>
         }
         losses[i] = loss;
         for (int64_t k = 0; k < K; ++k) {
-            const double residual = all * std::exp(log_p[k]) - (k == y ? 1.0 : of_others);
-            residuals(i, k) = kind == SIGMOID ? residual / (1.0 + std::exp(x[k])) : residual;
+            const double residual = all * exponential(log_p[k]) - (k == y ? 1.0 : of_others);
+            residuals(i, k) = kind == SIGMOID ? residual / (1.0 + exponential(x[k])) : residual;
         }
     }
 }
@@ -117,7 +118,7 @@ Array<double, 2> expected_costs(int64_t kind, double scale, Matrix<const Score> 
         const bool sigmoid = kind == SIGMOID && scale * top > -30.0;
         double total = 0.0;
         for (int64_t k = 0; k < K; ++k) {
-            p[k] = sigmoid ? 1.0 / (1.0 + std::exp(-scale * s[k])) : std::exp(scale * (s[k] - top));
+            p[k] = sigmoid ? 1.0 / (1.0 + exponential(-scale * s[k])) : exponential(scale * (s[k] - top));
             total += p[k];
         }
         const auto cost = costs[costs.shape[0] > 1 ? i : 0];
@@ -169,11 +170,11 @@ void mean_gradients(int64_t kind, double scale, Vector<const double> start, Matr
                 for (int64_t k = 0; k < K; ++k) {
                     const double x = p[k];
                     if (sigmoid) {
-                        const double small = std::exp(-std::abs(x));
+                        const double small = exponential(-std::abs(x));
                         p[k] = (x > 0.0 ? 1.0 : small) / (1.0 + small);
                         slope[k] = (x > 0.0 ? small : 1.0) / (1.0 + small);
                     } else {
-                        p[k] = std::exp(x - top);
+                        p[k] = exponential(x - top);
                         slope[k] = 1.0;
                     }
                     total += p[k];

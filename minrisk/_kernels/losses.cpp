@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "binding.hpp"
-#include "exponential.hpp"
+#include "elementary.hpp"
 #include "parts.hpp"
 
 namespace minrisk {
@@ -19,8 +19,8 @@ struct Logistic {
 
 // Return log2(1 + e^x), log2(1 + e^-x), sigmoid(x), sigmoid(-x), of one exponential and without overflow.
 Logistic logistic(double x) {
-    const double e = std::exp(-std::abs(x));
-    const double rest = std::log1p(e) / LN2;
+    const double e = exponential(-std::abs(x));
+    const double rest = log1p(e) / LN2;
     const double more = 1.0 / (1.0 + e), less = e / (1.0 + e);
     if (x >= 0.0) return {rest + x / LN2, rest, more, less};
     return {rest, rest - x / LN2, less, more};
@@ -113,7 +113,7 @@ double coupled_contrast(int64_t base, Matrix<const double> cost, Vector<const do
     const int64_t n_outputs = scores.shape[1];
     double top = 0.0;
     Array<double, 1> slope(n_outputs);
-    for (int64_t k = 0; k < n_outputs; ++k) slope[k] = std::sinh(vector[k]);
+    for (int64_t k = 0; k < n_outputs; ++k) slope[k] = sinh(vector[k]);
     for (int64_t i = start; i < stop; ++i) {
         double total = 0.0;
         if (base == EXPONENTIAL_BOUND) {
@@ -437,7 +437,7 @@ double log_loss_of_word(Vector<const int8_t> word, Vector<const double> bits, do
     int64_t total = 0;
     for (int64_t k = 0; k < bits.shape[0]; ++k) top = std::max(top, -word[k] * bits[k]);
     for (int64_t k = 0; k < bits.shape[0]; ++k) total += whole(scale * exponential(-word[k] * bits[k] - top));
-    return top + std::log(static_cast<double>(total) / scale);
+    return top + log(static_cast<double>(total) / scale);
 }
 
 // Compute out[i, k] = -log sum_l exp(-words[k, l] f_l) of rows start..stop, f = scores[i], without overflow.
@@ -447,7 +447,7 @@ double log_loss_of_word(Vector<const int8_t> word, Vector<const double> bits, do
 void log_losses(Matrix<const int8_t> words, Matrix<const double> scores, int64_t start, int64_t stop,
                 Matrix<double> out) {
     const int64_t K = words.shape[0], L = words.shape[1];
-    const double scale = std::ldexp(1.0, 61 - static_cast<int>(std::ceil(std::log2(static_cast<double>(L + 1)))));
+    const double scale = std::ldexp(1.0, 61 - static_cast<int>(std::bit_width(static_cast<uint64_t>(L))));
     Array<int64_t, 1> gap(L); // of the terms for -1 and for +1
     for (int64_t i = start; i < stop; ++i) {
         const auto f = scores[i];
@@ -465,7 +465,7 @@ void log_losses(Matrix<const int8_t> words, Matrix<const double> scores, int64_t
             int64_t twice = both;
             for (int64_t k = 0; k < L; ++k) twice -= word[k] * gap[k];
             const double share = 0.5 * static_cast<double>(twice) / scale;
-            out(i, c) = share > LEAST_SURE_TOTAL ? -top - std::log(share) : -log_loss_of_word(word, f, scale);
+            out(i, c) = share > LEAST_SURE_TOTAL ? -top - log(share) : -log_loss_of_word(word, f, scale);
         }
     }
 }

@@ -29,7 +29,7 @@ NB_MODULE(MINRISK_MODULE, m) {
     };
     part("algebra", define_algebra);
     part("constants", define_constants);
-    part("exponential", define_exponential);
+    part("elementary", define_elementary);
     part("fixed", define_fixed);
     part("grow", define_grow);
     part("guess_averse", define_guess_averse);

@@ -34,6 +34,7 @@ inline constexpr double FAR =
     1e200; // what a line answers at most, and a feature is from its mean: sums of such stay finite
 inline constexpr double LN2 = 0.69314718055994530942;
 inline constexpr double INFINITE = std::numeric_limits<double>::infinity();
+inline constexpr double NOT_A_NUMBER = std::numeric_limits<double>::quiet_NaN();
 
 // Round to a whole number, halves to the even one, as NumPy's rint does.
 inline std::int64_t whole(double x) { return static_cast<std::int64_t>(std::rint(x)); }

@@ -7,7 +7,7 @@ namespace minrisk {
 
 void define_algebra(nanobind::module_ &m);
 void define_constants(nanobind::module_ &m);
-void define_exponential(nanobind::module_ &m);
+void define_elementary(nanobind::module_ &m);
 void define_fixed(nanobind::module_ &m);
 void define_histogram(nanobind::module_ &m);
 void define_split(nanobind::module_ &m);

@@ -1,6 +1,7 @@
 #include "predict.hpp"
 
 #include "binding.hpp"
+#include "elementary.hpp"
 #include "histogram.hpp"
 #include "lanes.hpp"
 #include "linear.hpp"
@@ -412,9 +413,9 @@ int64_t certain(Vector<const double> score, double scale, Matrix<const double> c
     }
     for (int64_t k = 0; k < K; ++k) {
         const double difference = score[k] - score[m];
-        odds(0, k) = std::exp(scale * (difference - std::min(rise(k, m), enough)));
-        odds(1, k) = std::exp(scale * (difference + std::min(rise(m, k), enough)));
-        odds(2, k) = std::exp(scale * difference);
+        odds(0, k) = exponential(scale * (difference - std::min(rise(k, m), enough)));
+        odds(1, k) = exponential(scale * (difference + std::min(rise(m, k), enough)));
+        odds(2, k) = exponential(scale * difference);
     }
     odds(0, m) = odds(1, m) = 1.0;
     const int64_t D = costs.shape[1];

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "binding.hpp"
+#include "elementary.hpp"
 #include "numbers.hpp"
 #include "parts.hpp"
 #include "predict.hpp"
@@ -133,12 +134,10 @@ std::tuple<Array<double, 2>, double> closed_form(Matrix<const double> gradient, 
         for (int64_t k = 0; k < gradient.shape[1]; ++k) {
             const double edge = gradient(leaf, k), mass = hessian(leaf, k);
             const double room = mass + 2.0 * ridge[k];
-            const double ratio = room > 0.0 ? edge / room : 0.0;
-            const double a = ratio >= 1.0    ? largest
-                             : ratio <= -1.0 ? -largest
-                                             : std::min(std::max(std::atanh(ratio), -largest), largest);
+            const double ratio = room > 0.0 ? std::clamp(edge / room, -1.0, 1.0) : 0.0;
+            const double a = std::clamp(atanh(ratio), -largest, largest);
             vectors(leaf, k) = a;
-            const double grown = std::exp(a);
+            const double grown = exponential(a);
             value += 0.5 * ((mass - edge) * grown + (mass + edge) / grown);
         }
     }

@@ -19,6 +19,7 @@
 #include <limits>
 
 #include "binding.hpp"
+#include "elementary.hpp"
 #include "parts.hpp"
 
 namespace minrisk {
@@ -292,7 +293,7 @@ void expected_scores(Matrix<const int32_t> code, Vector<const bool> known, const
 double factor(double x, double center, double scale, double landmark, double width) {
     const double z = (x - center) / scale;
     const double apart = (z == z ? z : 0.0) - landmark;
-    return std::exp(-width * (apart * apart));
+    return exponential(-width * (apart * apart));
 }
 
 // Add to out[j, c] the sum over these of n rows of feature j's factor for landmark c, over n, or 0 if left out.

@@ -10,7 +10,7 @@
 #include <cmath>
 
 #include "binding.hpp"
-#include "exponential.hpp"
+#include "elementary.hpp"
 #include "numbers.hpp"
 #include "parts.hpp"
 #include "split.hpp"

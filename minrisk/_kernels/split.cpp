@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "binding.hpp"
-#include "exponential.hpp"
+#include "elementary.hpp"
 #include "histogram.hpp"
 #include "losses.hpp"
 #include "parts.hpp"
@@ -256,7 +256,7 @@ constexpr double SMALL_RATIO = 2.0;     // |E| / M above counts as this: r^2 / 2
 
 // Return r + (1 - r) ln(1 - r) for r < 1, or a bound of it that takes no logarithm.
 double psi(double r) {
-    if (r > NEAR_ONE) return r + (1.0 - r) * std::log(1.0 - r);
+    if (r > NEAR_ONE) return r + (1.0 - r) * log(1.0 - r);
     return r * r * (0.5 + r / (6.0 * (1.0 - r)));
 }
 
@@ -390,7 +390,7 @@ Array<int64_t, 1> series_columns(Matrix<const double> cost, Vector<const double>
         for (int64_t k = 0; k < D; ++k) {
             const auto [plus, minus] = split(cost(row, k), beta[row], phi[row]);
             const double score = scores(i, k);
-            const double e = std::exp(-std::abs(score));
+            const double e = exponential(-std::abs(score));
             const double skew = (1.0 - e) / (1.0 + e); // |1 - 2 p|
             const double pq = e / (1.0 + e) / (1.0 + e);
             const double m = w * (plus + minus) * pq;

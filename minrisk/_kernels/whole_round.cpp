@@ -9,6 +9,7 @@
 #include <nanobind/stl/optional.h>
 
 #include "binding.hpp"
+#include "elementary.hpp"
 #include "fixed.hpp"
 #include "grow.hpp"
 #include "guess_averse.hpp"
@@ -291,7 +292,7 @@ logistic_rounds(const TrainingRows &given, const State &state, const RoundRule &
             values(made, k) = state.value[k];
             highest = std::max(highest, state.top(1, k));
         }
-        scales[made + 1] = highest > 0.0 ? scales[made] + std::log(highest) : scales[made];
+        scales[made + 1] = highest > 0.0 ? scales[made] + log(highest) : scales[made];
     }
     return {made,
             std::move(whole),

@@ -5,10 +5,15 @@ A BLAS has kernels for every kind, whose sums differ in the last bits.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from minrisk._kernels import algebra as kernels
 from minrisk._typing import FloatArray
+
+ROUNDING = 1e-12  # share of the largest square of a direction, below which one is rounding
+MORE_COMPONENTS, SUBSPACE_STEPS = 10, 6  # of a space that is sought, and steps towards it
 
 
 def product(left: np.ndarray, right: np.ndarray) -> FloatArray:
@@ -76,12 +81,38 @@ def solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def orthonormal(columns: FloatArray) -> FloatArray:
-    """Return orthonormal columns that span the same space, which must be far from a smaller one."""
+    """Return orthonormal columns that span the same space, but for directions that are rounding."""
     found = columns
     for _ in range(2):  # the second time makes up for what the first loses to rounding
-        L = kernels.cholesky(product(found.T, found))
-        found = _solved(L, False, found.T).T
+        squares, axes = eigenvectors(product(found.T, found))
+        kept = squares > ROUNDING * max(float(squares[-1]), np.finfo(float).tiny)
+        found = product(found, axes[:, kept] / np.sqrt(squares[kept]))
     return found
+
+
+def principal_components(Z: Any, n_components: int) -> FloatArray:
+    """Return the rows' coordinates along the first principal components, (n, n_components); fewer if rows need no more.
+
+    By subspace iteration from a drawn space (Halko, Martinsson and Tropp, "Finding structure with randomness", 2011).
+
+    Parameters
+    ----------
+    Z : ndarray or CSR matrix of shape (n, d)
+        Its numbers should be near 0 for most rows, as sums lose nothing then.
+    n_components : int
+    """
+    n, d = Z.shape
+    slices = [slice(first, first + (1 << 20) // d + 1) for first in range(0, n, (1 << 20) // d + 1)]
+    multiply = product if isinstance(Z, np.ndarray) else lambda left, right: np.asarray(left @ right)
+    mean = np.asarray(Z.mean(axis=0, dtype=np.float64)).ravel()
+    space = np.random.default_rng(0).normal(size=(d, min(d, n_components + MORE_COMPONENTS)))
+    for step in range(SUBSPACE_STEPS + 1):
+        space = orthonormal(space)
+        along = np.concatenate([multiply(Z[part], space) for part in slices]) - product(mean, space)
+        if step < SUBSPACE_STEPS:
+            back = sum(multiply(Z[part].T, along[part]) for part in slices)
+            space = back - mean[:, None] * along.sum(axis=0)
+    return product(along, eigenvectors(product(along.T, along))[1][:, ::-1][:, :n_components])
 
 
 def _solved(L: FloatArray, transposed: bool, right: FloatArray) -> FloatArray:

@@ -5,103 +5,17 @@ What is computed never depends on them: tasks write to separate places or return
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import count
-from threading import RLock, get_ident
 from types import TracebackType
 from typing import Any, TypeVar
-
-from minrisk._utils import cached_property
 
 MOST_THREADS = 256  # no machine has more to give; rows are divided among so many at most
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-
-
-class _BlasThreads:
-    """Matrix products in one thread while somebody wants that; all in a process share the number.
-
-    The first who comes lowers it and the last who goes lifts it. What another has set in the meantime stays.
-    """
-
-    def __init__(self) -> None:
-        self._guard = RLock()  # also of a block that is given up while another begins, by a collection of garbage
-        self._users: dict[int, int] = {}  # blocks that run, and their threads
-        self._lowered: list[tuple[Any, int]] = []  # libraries, and how many threads each had
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._after_fork)
-
-    @cached_property
-    def _libraries(self) -> list[Any]:
-        import scipy.linalg  # noqa: F401 (which may bring a BLAS of its own)
-        from threadpoolctl import ThreadpoolController
-
-        return list(ThreadpoolController().select(user_api="blas").lib_controllers)  # a millisecond
-
-    def begin(self, user: int) -> None:
-        """Note that a block begins."""
-        with self._guard:
-            if not self._users:
-                for library in self._libraries:
-                    n = library.num_threads
-                    if n not in (None, 1):
-                        self._lowered.append((library, n))
-                        _set_threads(library, 1)
-            self._users[user] = get_ident()
-
-    def end(self, user: int) -> None:
-        """Note that a block ends, if it has not."""
-        with self._guard:
-            if self._users.pop(user, None) is not None and not self._users:
-                self._lift()
-
-    def _lift(self) -> None:
-        while self._lowered:
-            library, n = self._lowered.pop()
-            if library.num_threads == 1:
-                _set_threads(library, n)
-
-    def _after_fork(self) -> None:
-        """Give a child the blocks of the one thread that it has."""
-        self._guard = RLock()
-        self._users = {user: thread for user, thread in self._users.items() if thread == get_ident()}
-        for library, _ in self._lowered:  # OpenBLAS may have forgotten
-            _set_threads(library, 1)
-        if not self._users:
-            self._lift()
-
-
-def _set_threads(library: Any, n: int) -> None:
-    """Set the number of threads, whichever thread did so before: threadpoolctl 3.8 does nothing for the others."""
-    clear = getattr(library, "clear_controlling_thread", lambda force: None)
-    clear(force=True)
-    library.set_num_threads(n)
-    clear(force=True)
-
-
-_blas_threads = _BlasThreads()
-
-
-class one_blas_thread:
-    """A ``with`` block whose matrix products have one thread.
-
-    Sums are then made in one order, whatever the number of threads of the process; on few rows more threads cost time,
-    and the workers are threads already.
-    """
-
-    def __enter__(self) -> None:
-        _blas_threads.begin(id(self))
-
-    def __exit__(self, *error: object) -> None:
-        _blas_threads.end(id(self))
-
-    def __del__(self) -> None:
-        """End it: an interrupt may come before the block's first line, after which nobody else does."""
-        _blas_threads.end(id(self))
 
 
 class Workers:

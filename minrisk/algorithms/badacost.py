@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minrisk._typing import FloatArray
+from minrisk._utils.algebra import product
 from minrisk.algorithms.base import RecipeClassifier
 from minrisk.algorithms.parameters import BinParameters, StepParameters, algorithm, parameter
 from minrisk.estimator.parameters import Depth, Number
@@ -165,4 +166,4 @@ def codewords(costs: CostFacts) -> FloatArray:
 
     assert costs.table is not None  # as checked
     K = len(costs.table)
-    return np.ascontiguousarray(-(starred(costs.table) @ separators([[k] for k in range(K)], K).words.T).T)
+    return np.ascontiguousarray(-(product(starred(costs.table), separators([[k] for k in range(K)], K).words.T)).T)

@@ -35,11 +35,11 @@ extensions, whose leaves get a little weight more (`RIDGE`); no score moves by m
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minrisk._kernels.functions import log1p
 from minrisk._typing import FloatArray
 from minrisk._utils.algebra import product
 from minrisk.algorithms.base import RecipeClassifier, TrainingData
@@ -239,7 +239,7 @@ class MCBoostClassifier(CostScale, RecipeClassifier, BinParameters, StepParamete
             return None
         if self.loss == "gll":  # log(1 + c) >= c log(1 + m) / m for all costs c <= m
             most = float(np.max(facts.table))
-            mean = loss * most / math.log1p(most)
+            mean = loss * most / log1p(most)
         else:  # a wrong decision j has v >= c_j in Eq. (20), c_j in (12), and D c_j in (14)
             mean = loss / facts.unit / (facts.n_decisions if self.loss == "lt" else 1)
         return float(self.train_risk_[-1]), float(facts.stated(mean))

@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from minrisk._kernels.functions import exp, log
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk._utils.interrupts import NOBODY, StopRequest
 from minrisk.boosting.monitors import Monitor, RoundInfo, RoundMonitor
@@ -198,7 +199,7 @@ def boost(
 
     def mean_loss(totals: Totals) -> float:
         """Return it in stated costs, which may be near the end of float64 where the loss is beyond it."""
-        mean = math.exp(totals.log_scale) * _total(totals.value) * share / facts.weight
+        mean = exp(totals.log_scale) * _total(totals.value) * share / facts.weight
         return min(facts.constant + mean * facts.unit, LARGEST_FLOAT)
 
     progress = start or Progress(log_scale=facts.log_scale)
@@ -264,7 +265,7 @@ def boost(
 def is_finite(totals: Totals) -> bool:
     """Tell whether float64 holds the loss, and the weights of the next round."""
     value = _total(totals.value)
-    size = math.log(value) + totals.log_scale if value > 0.0 else totals.log_scale
+    size = log(value) + totals.log_scale if value > 0.0 else totals.log_scale
     return math.isfinite(value) and max(size, totals.log_scale, totals.next_log_scale) < LARGEST_LOG
 
 
@@ -398,7 +399,7 @@ def _problem(
     """Return the problem of a step of this round; smoothing is relative to what can still be lost."""
     hessian = rows.weigh(in_bag, recipe.solver.columns)
     value = totals.value
-    excess = value if floors is None else np.maximum(value - floors * np.exp(-totals.log_scale), 0.0)
+    excess = value if floors is None else np.maximum(value - floors * exp(-totals.log_scale), 0.0)
     if in_bag is not None:
         value = rows.values(recipe.loss)
         excess = excess * np.divide(value, totals.value, out=np.zeros_like(value), where=totals.value > 0)

@@ -18,7 +18,9 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from minrisk._kernels.functions import log
 from minrisk._typing import FloatArray, IntArray, Labels
+from minrisk._utils.algebra import product
 from minrisk._utils.method_names import DEFAULT_METHODS
 from minrisk.boosting.monitors import ProgressBar
 from minrisk.comparison.methods import AFTERWARDS, EXPECTED, OWN, ComparedMethod, MethodError, compared_methods
@@ -471,7 +473,7 @@ def least_expected(model: Any, X: Any, cost: CostMatrix, classes: Labels) -> Lab
     if -1 in rows:
         raise ValueError(f"classes_ holds {model.classes_[rows.index(-1)]!r}, which y does not.")
     P = np.asarray(model.predict_proba(X), dtype=np.float64)
-    return np.asarray(label_array(cost.decisions, classes)[(P @ cost.values[rows]).argmin(axis=1)])
+    return np.asarray(label_array(cost.decisions, classes)[product(P, cost.values[rows]).argmin(axis=1)])
 
 
 def log_loss(model: Any, X: Any, y: Labels) -> float:
@@ -483,7 +485,7 @@ def log_loss(model: Any, X: Any, y: Labels) -> float:
     classes, codes = np.unique(y, return_inverse=True)
     column = np.array(match_labels(as_labels(classes), as_labels(model.classes_)))[codes]
     true = np.where(column >= 0, P[np.arange(len(y)), np.maximum(column, 0)], 0.0)
-    return float(-np.log(np.maximum(true / P.sum(axis=1), np.finfo(np.float64).eps)).mean())
+    return float(-log(np.maximum(true / P.sum(axis=1), np.finfo(np.float64).eps)).mean())
 
 
 def _rehearse(task: FoldTask, X: Any, y: Labels, X_test: Any) -> None:

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from scipy.sparse import issparse
 
+from minrisk._kernels.functions import log
 from minrisk._typing import FloatArray, IntArray, Keys, Labels
 from minrisk._utils import cached_property
 from minrisk._utils.algebra import eigenvectors, product, weighted_sum
@@ -553,7 +554,7 @@ def _alike(weights: FloatArray) -> FloatArray:
     So neither the order of a sum nor a millionth more of a weight decides. Logarithms of ratios are never at the edge.
     """
     share = weights / max(float(weights.max(initial=0.0)), 1e-300)
-    return np.asarray(np.rint(1e2 * np.log(np.maximum(share, 1e-300))) + 0.0)
+    return np.asarray(np.rint(1e2 * log(np.maximum(share, 1e-300))) + 0.0)
 
 
 def _shares(rows: IntArray, n_rows: int, label: IntArray, turns: _Turns) -> tuple[FloatArray, FloatArray, IntArray]:

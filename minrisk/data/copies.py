@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minrisk._kernels.functions import exp, log
 from minrisk._typing import Codes, FloatArray, IntArray, Keys
 from minrisk._utils.algebra import orthonormal, product
 from minrisk.data.row_blocks import blocks_of
@@ -361,7 +362,7 @@ def _near_by_distance(Z: FloatArray, asked: IntArray, group: IntArray | None, le
         inner = np.maximum(D[near, :k], SMALLEST)
         gap = np.argmax(inner[:, 1:] / inner[:, :-1], axis=1)  # between a row's copies and the rows beyond them
         edges = inner[np.arange(len(inner)), gap] * inner[np.arange(len(inner)), gap + 1]
-        own = _chained(Z, float(np.exp(0.5 * np.mean(np.log(edges)))))
+        own = _chained(Z, float(exp(0.5 * np.mean(log(edges)))))
         return NearCopies(_share(own), own)
     return None
 
@@ -447,7 +448,7 @@ def _near(distances: FloatArray, k: int) -> tuple[FloatArray, np.ndarray]:
     D = distances[np.isfinite(distances[:, 2 * k - 1]) & (distances[:, k - 1] > 0.0), : 2 * k]
     if len(D) == 0:
         return distances, np.zeros(len(distances), dtype=np.bool_)
-    spread = float(np.mean(np.log(D[:, -1] / D[:, k - 1])))
+    spread = float(np.mean(log(D[:, -1] / D[:, k - 1])))
     dimension = float(np.sum(1.0 / np.arange(k, 2 * k))) / max(spread, SMALLEST)  # its maximum likelihood
     least = (1.0 - (1.0 - CHANCE) ** (1.0 / (k - 1))) ** (1.0 / dimension)
     return D, D[:, 0] < least * D[:, k - 1]

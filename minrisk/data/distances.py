@@ -12,6 +12,7 @@ import numpy as np
 
 from minrisk._kernels.similarity import real_distances, stored_distances, whole_distances
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils.algebra import principal_components
 from minrisk._utils.memory import points, read_only
 from minrisk.data.sparse import SparseRows
 
@@ -136,15 +137,13 @@ class Points:
 
     def reduced(self, n_components: int) -> FloatArray:
         """Return the first principal components, (n, n_components); all features where they are no more."""
-        from sklearn.decomposition import PCA
-
         d, n = self.X.shape
         middle = self.X.mean(axis=1)
         extent = float(np.abs(np.stack([self.X.max(axis=1), self.X.min(axis=1)]) - middle).max()) or 1.0
         Z = np.empty((n, d), dtype=np.float32 if d > n_components else np.float64)
         for j in range(d):  # of numbers near 0, so that products lose nothing to rounding
             Z[:, j] = (self.X[j] - middle[j]) / extent
-        return PCA(n_components, copy=False, random_state=0).fit_transform(Z) if n > n_components < d else Z
+        return principal_components(Z, n_components) if n > n_components < d else Z
 
 
 def _middle_and_spread(z: FloatArray, weight: FloatArray, robust: bool) -> tuple[float, float]:
@@ -245,9 +244,8 @@ class SparsePoints:
         return location, len(known)
 
     def reduced(self, n_components: int) -> FloatArray:
-        """Return the first principal components, (n, n_components), by Lanczos steps on what is stored."""
+        """Return the first principal components, (n, n_components), from what is stored."""
         from scipy.sparse import csr_matrix
-        from sklearn.decomposition import PCA
 
         if not len(self) > n_components < len(self.zero):
             everything = np.ascontiguousarray(self.at(np.arange(len(self))).T)
@@ -255,8 +253,7 @@ class SparsePoints:
         values = self.values - self.zero[self.features]  # a shift of all points moves no component
         values /= float(np.abs(values).max(initial=0.0)) or 1.0
         matrix = csr_matrix((values, self.features, self.offsets), shape=(len(self), len(self.zero)))
-        found: FloatArray = PCA(n_components, svd_solver="arpack", random_state=0).fit_transform(matrix)
-        return found
+        return principal_components(matrix, n_components)
 
 
 def points_of(X: np.ndarray | SparseRows, units: Units) -> Points | SparsePoints:

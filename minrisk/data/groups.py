@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minrisk._kernels.functions import log
 from minrisk._typing import Codes, FloatArray, IntArray, Keys
 from minrisk._utils.text import short
 from minrisk.data.labels import check_labels
@@ -93,7 +94,7 @@ def placed_groups(
     of_rows = np.bincount(group, weight, n_groups) / (len(group) if weight is None else np.sum(weight))
     size = of_rows.copy()
     np.maximum.at(size, owner, own)
-    order = np.lexsort((keys, -np.rint(np.log(size) / NEARLY))) if largest_first else np.argsort(keys, kind="stable")
+    order = np.lexsort((keys, -np.rint(log(size) / NEARLY))) if largest_first else np.argsort(keys, kind="stable")
     begin = np.searchsorted(owner, np.arange(n_groups + 1))
     inner = np.cumsum(shares)[:-1] / np.sum(shares)
     lower = keys & np.uint64((1 << 32) - 1)  # the upper half has put them in order

@@ -9,6 +9,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from minrisk._kernels.functions import log
 from minrisk._typing import FloatArray, Keys
 
 KEYED_CELLS = 1 << 17  # at a time, 1 MB of numbers
@@ -74,7 +75,7 @@ def waiting_times(keys: Keys, weight: FloatArray) -> FloatArray:
 
     A row whose weight changes a little, or one more, seldom makes a difference to who is drawn.
     """
-    return np.asarray(-np.log((keys.astype(np.float64) + 0.5) / 2.0**64) / weight)
+    return np.asarray(-log((keys.astype(np.float64) + 0.5) / 2.0**64) / weight)
 
 
 def _whole(column: np.ndarray) -> Keys:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from minrisk._kernels.functions import exp
 from minrisk._kernels.predict import needed_leads
 from minrisk._typing import FloatArray, IntArray
 from minrisk.boosting.loop import Progress
@@ -119,7 +120,7 @@ def mixed(fits: list[CrossFit], start: FloatArray, dropped: list[CrossFit]) -> E
     link, folded = task.link, task.folded
     assert link is not None
     doubt = np.array([fit.doubt for fit in fits])
-    frequencies = np.exp(folded.cost_facts.log_frequencies())
+    frequencies = exp(folded.cost_facts.log_frequencies())
     mixture = fit_mixture(link, [fit.held for fit in fits], frequencies, doubt, start)
     kept = mixture.weights > 0.0
     if not kept.any():

@@ -28,6 +28,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from minrisk._kernels._dtypes import LEAF_BIN
+from minrisk._kernels.functions import exp, expm1, log
 from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._utils.algebra import eigenvectors, product, weighted_sum
 from minrisk._utils.minimising import minimise
@@ -255,15 +256,15 @@ class Regression:
         self._half, self.crowding = 0.5 / total, len(design.squares) / total
         self.least = 0.1 / total  # of few rows each decides about the coefficients
         self.start = log_frequencies(rows)
-        spread = np.exp(self.start) * -np.expm1(self.start)
+        spread = exp(self.start) * -expm1(self.start)
         self._spread, self._squares = np.maximum(spread, np.finfo(float).tiny), design.squares
 
     def loss(self, along: FloatArray, intercept: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Return the mean log-loss, and its slopes."""
         top = intercept.max()
-        total = float(np.exp(intercept - top).sum())
-        value = self._half * float((np.log(total) + top - intercept).sum())
-        level = self._half * (len(intercept) * np.exp(intercept - top) / total - 1.0)
+        total = float(exp(intercept - top).sum())
+        value = self._half * float((log(total) + top - intercept).sum())
+        level = self._half * (len(intercept) * exp(intercept - top) / total - 1.0)
         slope = np.zeros_like(along)
         # The rows before the fold and behind it: a slice of each needs no copy.
         for coordinates, label, weight in self._parts:
@@ -271,9 +272,9 @@ class Regression:
             scores += intercept[:, None]
             scores -= scores.max(axis=0)
             own = scores[label, each]
-            np.exp(scores, out=scores)
+            exp(scores, out=scores)
             sums = scores.sum(axis=0)
-            value += float(weighted_sum(weight, np.log(sums) - own))
+            value += float(weighted_sum(weight, log(sums) - own))
             scores *= weight / sums
             scores[label, each] -= weight
             slope += product(coordinates, scores.T)
@@ -353,7 +354,7 @@ class LogisticMember(Member):
         along, intercept, value = self._found[n_rounds]
         if n_rounds == 0:
             return Progress(intercept=intercept)
-        columns, gain = self._design.columns, max(0.0, float(np.log(self._found[0][2] / value)))
+        columns, gain = self._design.columns, max(0.0, float(log(self._found[0][2] / value)))
         unseen = [self._thresholds[one.feature] for one in columns] if self._of_all else None
         trees, vectors = weighed_trees(columns, self._design.coefficients(along), gain, unseen)
         vectors[0] = vectors[0] + (intercept - self.start)  # each row is in one leaf of the first tree

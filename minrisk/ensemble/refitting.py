@@ -20,6 +20,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_consistent_length
 
+from minrisk._kernels.functions import exp, log
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils.algebra import product
 from minrisk._utils.minimising import minimise
@@ -94,7 +95,7 @@ class NewRows(NamedTuple):
         """Return logarithms of the class frequencies outside a fold, with half a row of each class."""
         kept = self.fold != without
         counts = np.bincount(self.label[kept], self.weight[kept], n_classes) + 0.5
-        return np.asarray(np.log(counts / counts.sum()))
+        return np.asarray(log(counts / counts.sum()))
 
 
 def refitted(
@@ -196,9 +197,9 @@ def new_vectors(
     while True:
         p = base[:, None] + scores
         p -= p.max(axis=2, keepdims=True)
-        np.exp(p, out=p)
+        exp(p, out=p)
         p /= p.sum(axis=2, keepdims=True)
-        loss = -float(np.sum(rows.weight * np.log(np.maximum(p[rows.fold, each, rows.label], np.finfo(float).tiny))))
+        loss = -float(np.sum(rows.weight * log(np.maximum(p[rows.fold, each, rows.label], np.finfo(float).tiny))))
         if loss < best:
             best, chosen, left_out = loss, len(vectors), scores[rows.fold, each]
         step = next(steps, None)
@@ -235,8 +236,8 @@ def weighed(
         for own, part in zip(x[:M], parts, strict=True):
             scores = scores + own * part
         top = scores.max(axis=1, keepdims=True)
-        log_p = scores - top - np.log(np.exp(scores - top).sum(axis=1, keepdims=True))
-        slope = wanted.sum(axis=1, keepdims=True) * np.exp(log_p) - wanted
+        log_p = scores - top - log(exp(scores - top).sum(axis=1, keepdims=True))
+        slope = wanted.sum(axis=1, keepdims=True) * exp(log_p) - wanted
         slopes = np.array([*(float((slope * part).sum()) for part in parts), *slope.sum(axis=0)])
         value = 0.5 * float(np.sum(held * (x - was) ** 2)) - float((wanted * log_p).sum())
         # Means, since the search ends by slopes below a fixed number, whatever the number of rows.

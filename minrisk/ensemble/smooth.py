@@ -25,6 +25,7 @@ from typing import Self
 
 import numpy as np
 
+from minrisk._kernels.functions import exp
 from minrisk._kernels.linear import residuals
 from minrisk._typing import FloatArray, LeftOut
 from minrisk._utils.algebra import eigenvectors, product
@@ -101,7 +102,7 @@ def fit_basis(X: np.ndarray, weight: FloatArray, seed: int, n_given: int | None 
         return None
     landmarks, none = np.ascontiguousarray(different.T), np.empty((len(different), 0))
     kernels = SmoothScores(center, scale, landmarks, 0.5 / (REACH * typical), none)
-    value, axes = eigenvectors(np.exp(-kernels.width * apart))
+    value, axes = eigenvectors(exp(-kernels.width * apart))
     kept = value > RANK * value[-1]
     directions = axes[:, kept] / np.sqrt(value[kept])
     coordinates = product(kernels.kernels(X), directions)

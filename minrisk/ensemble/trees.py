@@ -19,6 +19,7 @@ from typing import Self
 
 import numpy as np
 
+from minrisk._kernels.functions import log
 from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._utils.interrupts import NOBODY, StopRequest
 from minrisk._utils.workers import Workers
@@ -264,7 +265,7 @@ class Plain(Kind):
         made = member.result(n_rounds)
         assert made.intercept is not None
         member.start_at(made)
-        spread = member.rows.spread(made.intercept) / np.log(1.0 + defaults.CAUTION)
+        spread = member.rows.spread(made.intercept) / log(1.0 + defaults.CAUTION)
         if self.task.link is None:  # whose scores have no temperature
             temperature, made.intercept = 1.0, self.task.costs.constant_scores()
             made.vectors = [vectors / (spread or 1.0) for vectors in made.vectors]

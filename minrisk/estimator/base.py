@@ -16,10 +16,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from minrisk._kernels.functions import log
 from minrisk._typing import Codes, FloatArray, IntArray, Labels
 from minrisk._utils.algebra import product
 from minrisk._utils.interrupts import StopRequest, keeping_what_is_learnt
-from minrisk._utils.workers import Workers, one_blas_thread
+from minrisk._utils.workers import Workers
 from minrisk.costs import as_cost
 from minrisk.costs.labels import as_labels, label_array
 from minrisk.costs.reading import CostsPerRow, check_sample_order, costs_of_rows, costs_per_row
@@ -262,7 +263,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
         if self._checkpoint is not None:
             self._checkpoint.same("eval_set", *itertools.chain.from_iterable(evals))
         n_jobs = effective_n_jobs(self.n_jobs)
-        with one_blas_thread(), Workers(n_jobs) as workers, ProgressBar(bool(self.verbose)) as bar:
+        with Workers(n_jobs) as workers, ProgressBar(bool(self.verbose)) as bar:
             watch = Watch(bar, stop, tasks, evals, self._checkpoint)
             watch.fitted = partial(self._as_fitted, given or {})
             self._train(rows, goes_on, workers, watch)
@@ -299,7 +300,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
             return
         self._categories = Categories((), rows.n_features, rows.day_columns)
         self._began_with = self._lasting_parameters()
-        with closing(rows), one_blas_thread(), ProgressBar(bool(self.verbose)) as bar:
+        with closing(rows), ProgressBar(bool(self.verbose)) as bar:
             watch = Watch(bar, stop, tasks, (), self._checkpoint)
             watch.fitted = partial(self._as_fitted, given or {})
             self._train_elsewhere(rows, cost, watch)
@@ -500,7 +501,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
     def _outward(self, X: np.ndarray, scores: FloatArray) -> FloatArray:
         """Return what `decision_function` returns."""
         expected = self._expected(X, scores)
-        merits = scores if expected is None else -np.log(np.maximum(expected, LEAST_COST))
+        merits = scores if expected is None else -log(np.maximum(expected, LEAST_COST))
         both = merits.shape[1] == 2 or self.decisions_[:2].tolist() == self.classes_.tolist()
         two = len(self.classes_) == 2 and both
         return np.asarray(merits[:, 1] - merits[:, 0]) if two else merits

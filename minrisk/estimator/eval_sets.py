@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
+from minrisk._kernels.functions import log
 from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk.costs.labels import listed
 from minrisk.data.chunks import Chunks
@@ -172,4 +173,4 @@ def record_stages(estimator: Any, sets: Sequence[EvalSet], before: int = 0) -> N
 
 def _log_loss(p: FloatArray) -> float:
     """Return the mean of -log p of the true classes, 0 as the least positive number, as in scikit-learn."""
-    return float(-np.log(np.maximum(p, np.finfo(p.dtype).eps)).mean())
+    return float(-log(np.maximum(p, np.finfo(p.dtype).eps)).mean())

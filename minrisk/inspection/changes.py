@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils.algebra import product
 from minrisk.costs.labels import listed
 from minrisk.costs.units import avoidable
 from minrisk.data.frames import NUMBER
@@ -123,7 +124,7 @@ class Decider:
         merits = scores if by is None else -by
         expected = None
         if p is not None and self._stated is not None and len(self._stated) == p.shape[1]:
-            expected = p @ self._stated
+            expected = product(p, self._stated)
         elif by is not None:
             expected = by * self._unit
         decided = merits.argmax(axis=1) if by is None else by.argmin(axis=1)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import minrisk
+from minrisk._kernels.functions import log
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils.packages import library
 from minrisk._utils.text import first_of, printable, short
@@ -502,12 +503,12 @@ class JudgedRows:
 
     def log_loss(self) -> FloatArray | None:
         """Return -log p of the true class, (n,); None without probabilities."""
-        return None if self.p_of_truth is None else np.asarray(-np.log(np.maximum(self.p_of_truth, _LEAST_SHOWN)))
+        return None if self.p_of_truth is None else np.asarray(-log(np.maximum(self.p_of_truth, _LEAST_SHOWN)))
 
     def shares_log_loss(self) -> FloatArray:
         """Return -log of the share of the true class among these rows, (n,)."""
         shares = self.class_weights / self.class_weights.sum()
-        return np.asarray(-np.log(np.maximum(shares, _LEAST_SHOWN))[self.samples.truth])
+        return np.asarray(-log(np.maximum(shares, _LEAST_SHOWN))[self.samples.truth])
 
     @property
     def compared(self) -> FloatArray:

@@ -9,7 +9,9 @@ import numpy as np
 
 from minrisk._kernels import shapley as kernels
 from minrisk._kernels._dtypes import FAR
+from minrisk._kernels.functions import exp
 from minrisk._typing import FloatArray, Int32Array, IntArray
+from minrisk._utils.algebra import product
 from minrisk._utils.memory import points, read_only
 from minrisk._utils.workers import Workers
 from minrisk.data.sparse import block_height
@@ -297,7 +299,7 @@ class ScoreShapley:
             assert self.model.projection is not None
             linear = self.model.projection.take(columns[~own] - d)
             for i in range(len(X)):  # one by one: sums of many may be made in another order
-                found[i] += np.einsum("jc,ck->jk", linear_shares(linear, X[i : i + 1])[0], values[i, ~own])
+                found[i] += product(linear_shares(linear, X[i : i + 1])[0], values[i, ~own])
         return self.of_source(found)
 
     def of_source(self, values: FloatArray) -> FloatArray:
@@ -351,9 +353,9 @@ class SmoothShapley:
         smooth, used = self.smooth, self.smooth.scale > 0.0
         z = (X[:, used] - smooth.center[used]) / smooth.scale[used]
         z[np.isnan(z)] = 0.0
-        own = np.exp(-smooth.width * (z[:, :, None] - smooth.landmarks[used]) ** 2)
+        own = exp(-smooth.width * (z[:, :, None] - smooth.landmarks[used]) ** 2)
         factors = np.where(known[used][:, None], own, self.mean[used])
-        return np.asarray(np.einsum("nc,ck->nk", factors.prod(axis=1), smooth.vectors))
+        return product(factors.prod(axis=1), smooth.vectors)
 
 
 def sufficient_points(n_features: int) -> int:

@@ -13,10 +13,12 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from minrisk._kernels import links
+from minrisk._kernels.functions import exp, expm1, log1p, softplus
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils.algebra import product
 from minrisk._utils.memory import points
 from minrisk._utils.packages import library
-from minrisk._utils.workers import Workers, one_blas_thread
+from minrisk._utils.workers import Workers
 from minrisk.costs.labels import as_labels, listed, match_labels
 from minrisk.data.frames import Frame
 from minrisk.data.labels import check_labels
@@ -183,7 +185,7 @@ class ShapExplainer:
             raise ValueError(NO_BACKGROUND)
         self._model = copy(model)
         self._n_threads = effective_n_jobs(model.n_jobs if n_jobs is None else n_jobs)
-        with one_blas_thread(), Workers(self._n_threads) as workers:
+        with Workers(self._n_threads) as workers:
             self._scores = ScoreShapley(self._model, checked_rows(self._model, background, "background"), workers)
 
     def explain(
@@ -230,7 +232,7 @@ class ShapExplainer:
         model, shapley = self._model, self._scores
         X = rows_here(model, X)
         numbers, told = checked_rows(model, X), _described(model, X)
-        with one_blas_thread(), Workers(self._n_threads) as workers:
+        with Workers(self._n_threads) as workers:
             if of == "scores":
                 names = model.classes_ if model.model_.link is not None else model.decisions_
                 base = np.tile(shapley.base, (numbers.shape[0], 1))
@@ -628,9 +630,9 @@ def _mean_slopes(start: float, end: FloatArray) -> FloatArray:
     """Return the mean of 1 - sigmoid between two numbers: (log sigmoid(end) - log sigmoid(start)) / (end - start)."""
     low, high = np.minimum(start, end), np.maximum(start, end)
     step = high - low
-    below = np.exp(-np.logaddexp(0.0, low))  # 1 - sigmoid(low)
-    far = np.logaddexp(0.0, -low) - np.logaddexp(0.0, -high)
-    rise = np.where(step > 1.0, far, -np.log1p(below * np.expm1(-np.minimum(step, 1.0))))  # near: no digits are lost
+    below = exp(-softplus(low))  # 1 - sigmoid(low)
+    far = softplus(-low) - softplus(-high)
+    rise = np.where(step > 1.0, far, -log1p(below * expm1(-np.minimum(step, 1.0))))  # near: no digits are lost
     return np.asarray(np.where(step > 0.0, rise / np.where(step > 0.0, step, 1.0), below))
 
 
@@ -806,7 +808,7 @@ def coalition_values(shapley: ScoreShapley, X: Any, target: Target) -> tuple[Flo
         found = np.zeros((len(rows), F))
         for i in range(F):
             without = numbers[~members[:, i]]
-            found[:, i] = weight[members[without].sum(axis=1)] @ (game[without | (1 << i)] - game[without])
+            found[:, i] = product(weight[members[without].sum(axis=1)], game[without | (1 << i)] - game[without])
         values.append(shapley.pulled_back(found[:, :, None], who, rows)[:, :, 0])
         base.append(game[0].copy())  # not all games
     return np.concatenate(values), np.concatenate(base)

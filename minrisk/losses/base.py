@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from minrisk._kernels.functions import log
 from minrisk._typing import FloatArray, Int32Array
 from minrisk.rows.costs import RowCosts
 from minrisk.rows.row_losses import EXPONENTIAL as EXPONENTIAL
@@ -77,7 +78,7 @@ class Differences(RowLoss):
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
         """Return the log of the largest cost times the largest weight: the first exponentials are near 1."""
         top = float(costs.largest_of(costs.table).max()) * top_weight
-        return float(np.log(top)) if top > 0 else 0.0
+        return log(top) if top > 0 else 0.0
 
 
 class Kernels(NamedTuple):

@@ -17,6 +17,7 @@ from typing import Self
 import numpy as np
 
 from minrisk._kernels import losses as kernels
+from minrisk._kernels.functions import log
 from minrisk._kernels.split import EXPONENTIAL_GAIN
 from minrisk._typing import FloatArray
 from minrisk._utils.memory import read_only
@@ -183,7 +184,7 @@ class CodeLoss(RowLoss):
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
         """Return the log of the largest weight of a bit."""
         top = float(costs.largest_of(np.abs(self.signed)).max()) * top_weight
-        return float(np.log(top)) if top > 0.0 else 0.0
+        return log(top) if top > 0.0 else 0.0
 
     def gradients(self, at: LossColumns, start: int, stop: int) -> FloatArray:
         """Fill gradient and Hessian of rows start..stop, and return maxima; see `minrisk._kernels.losses`."""
@@ -231,7 +232,7 @@ class OwnScoreLoss(Differences):
 
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
         """Return the log of the largest weight."""
-        return float(np.log(top_weight)) if top_weight > 0.0 else 0.0
+        return log(top_weight) if top_weight > 0.0 else 0.0
 
     def link(self, costs: CostFacts) -> Link | None:
         """Return softmax if each mistake costs the same: sum_k p_k e^-S_k with sum_k S_k = 0 is least at ln p_k + c.

@@ -35,6 +35,7 @@ import numpy as np
 from minrisk._kernels import losses as kernels
 from minrisk._kernels import split
 from minrisk._kernels._dtypes import FAR
+from minrisk._kernels.functions import cosh, exp, log, sinh, tanh
 from minrisk._kernels.split import EXPONENTIAL_GAIN, QUADRATIC_GAIN
 from minrisk._typing import FloatArray, IntArray
 from minrisk.losses.base import EXPONENTIAL, SEPARABLE, SERIES, no_lines
@@ -119,17 +120,17 @@ class CoupledLoss(SeparableLoss):
     def phantom(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the first and second derivative of F(a) + F(-a)."""
         if self.base == "logistic":
-            return np.tanh(a / 2) / np.log(2), 0.5 / np.log(2) / np.cosh(a / 2) ** 2
+            return tanh(a / 2) / log(2), 0.5 / log(2) / cosh(a / 2) ** 2
         if self.base == "squared":
             return 4.0 * a, np.full_like(a, 4.0)
-        return 2.0 * np.sinh(a), 2.0 * np.cosh(a)
+        return 2.0 * sinh(a), 2.0 * cosh(a)
 
     def start_log_scale(self, costs: RowCosts, top_weight: float) -> float:
         """Return the log of the largest weight at H = 0."""
         if self.base != "exponential":
             return 0.0
         top = self.tops[1] * top_weight
-        return float(np.log(top)) if top > 0.0 else 0.0
+        return log(top) if top > 0.0 else 0.0
 
     def zero_risk(self, costs: RowCosts) -> float:
         """Return the loss below which every row has its cheapest decision; see `zero_risk_loss`."""
@@ -200,7 +201,7 @@ class CoupledLoss(SeparableLoss):
         Logistic: ln(1 + e^(x + a)) <= e^|a| ln(1 + e^x), and F'' <= F' <= F. Squared: (x + a)^2 <= 2 x^2 + 2 a^2.
         """
         if self.base == "logistic":
-            return np.tile(top_value * np.exp(np.abs(vector)), (3, 1))
+            return np.tile(top_value * exp(np.abs(vector)), (3, 1))
         largest, widest = self.tops
         cost = 2.0 * top_cost * widest / (largest or 1.0)  # of c+ + c-, weights included; 0: nothing to decide
         value = 2.0 * top_value + 2.0 * cost * vector**2

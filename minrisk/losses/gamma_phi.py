@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from minrisk._kernels._dtypes import FAR
-from minrisk._kernels.exponential import HIGHEST_EXPONENT
+from minrisk._kernels.elementary import HIGHEST_EXPONENT
+from minrisk._kernels.functions import exp, expit, log1p, softplus
 from minrisk._typing import FloatArray
 from minrisk.losses.base import Differences
 from minrisk.rows.costs import RowCosts
@@ -77,7 +77,7 @@ def check_gamma_phi(gamma: Any, phi: Any) -> None:
 
 
 def _decay(v: FloatArray) -> FloatArray:
-    return np.asarray(np.exp(np.minimum(-v, HIGHEST_EXPONENT)))
+    return np.asarray(exp(np.minimum(-v, HIGHEST_EXPONENT)))
 
 
 def _finite(values: FloatArray) -> FloatArray:
@@ -87,12 +87,12 @@ def _finite(values: FloatArray) -> FloatArray:
 
 GAMMAS = {
     "identity": Smooth(lambda v: v, np.ones_like, np.zeros_like),
-    "log": Smooth(np.log1p, lambda v: 1.0 / (1.0 + v), lambda v: -1.0 / (1.0 + v) ** 2),  # log(1 + v), Eq. (21)
+    "log": Smooth(log1p, lambda v: 1.0 / (1.0 + v), lambda v: -1.0 / (1.0 + v) ** 2),  # log(1 + v), Eq. (21)
 }
 PHIS = {
     "exponential": Smooth(_decay, lambda v: -_decay(v), _decay),  # e^-v, Eq. (20), (21)
     "logistic": Smooth(  # log(1 + e^-v): pairwise comparisons (Zhang 2004) with identity
-        lambda v: np.logaddexp(0.0, -v), lambda v: -expit(-v), lambda v: expit(v) * expit(-v)
+        lambda v: softplus(-v), lambda v: -expit(-v), lambda v: expit(v) * expit(-v)
     ),
     "squared hinge": Smooth(
         lambda v: np.maximum(1.0 - v, 0.0) ** 2, lambda v: -2.0 * np.maximum(1.0 - v, 0.0), lambda v: 2.0 * (v < 1.0)
@@ -146,7 +146,7 @@ class GammaPhiLoss(Differences):
         """Fill gradient, Hessian and value of rows start..stop; return column maxima (3, D)."""
         costs, scores, _, gradient, hessian = at[:5]
         value, slope, curvature, first, second = self._parts(costs, scores[start:stop], start, stop)
-        own, scale = costs.label[start:stop, None], np.exp(-at.log_scale)
+        own, scale = costs.label[start:stop, None], exp(-at.log_scale)
         down = -first  # d total / d S_k for k != y; for y it is the sum's negative
         np.put_along_axis(down, own, first.sum(axis=1, keepdims=True), axis=1)
         np.put_along_axis(second, own, second.sum(axis=1, keepdims=True), axis=1)
@@ -169,7 +169,5 @@ class GammaPhiLoss(Differences):
         with np.errstate(all="ignore"):
             inner = (first * v).sum(axis=1, keepdims=True)
             bend = slope * (second * v**2).sum(axis=1, keepdims=True) + curvature * inner**2
-            line[:, start:stop] = _finite(
-                np.exp(-at.log_scale) * np.concatenate([value, slope * inner, bend], axis=1).T
-            )
+            line[:, start:stop] = _finite(exp(-at.log_scale) * np.concatenate([value, slope * inner, bend], axis=1).T)
         return np.asarray(np.abs(line[:, start:stop]).max(axis=1, initial=0.0))

@@ -44,7 +44,6 @@ PAMI 2014 (arXiv 1302.3283), for decisions that are classes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -54,6 +53,7 @@ import numpy as np
 
 from minrisk._kernels import guess_averse as kernels
 from minrisk._kernels import losses
+from minrisk._kernels.functions import exp, log
 from minrisk._typing import FloatArray, IntArray
 from minrisk.losses.base import JOINT, PAIRS, PLANES, SOFTMAX_GRADIENT, Differences, Kernels, NamedDifferences, of_rows
 from minrisk.model.links import Link
@@ -190,7 +190,7 @@ def log_ratio(costs: CostFacts) -> float:
     """Return log of the ratio of the largest mean cost of a class's rows to the least; 0 up to `FAR_APART`."""
     positive = costs.class_means[costs.class_means > 0.0]
     ratio = float(positive.max() / positive.min()) if len(positive) else 1.0
-    return float(np.log(ratio)) if ratio > FAR_APART * (1.0 + SAME_RISK) else 0.0
+    return log(ratio) if ratio > FAR_APART * (1.0 + SAME_RISK) else 0.0
 
 
 def balanced(totals: FloatArray) -> FloatArray:
@@ -209,7 +209,7 @@ def balanced(totals: FloatArray) -> FloatArray:
         before = S.copy()
         # Each score in turn is set to where it is pushed up as much as down.
         for j in both:
-            S[j] = 0.5 * np.log(np.sum(A[j] * np.exp(S)) / np.sum(A[:, j] * np.exp(-S)))
+            S[j] = 0.5 * log(np.sum(A[j] * exp(S)) / np.sum(A[:, j] * exp(-S)))
         if np.abs(S - before).max() < SETTLED:
             break
     S -= S[:L].mean()
@@ -299,7 +299,7 @@ class PairwiseLoss(NamedDifferences):
         table = costs.table
         own = table[costs.row, costs.label]
         mean = (table.sum(axis=1)[costs.row] - own) / (table.shape[1] - 1)
-        return np.asarray(costs.weight * mean * (1.0 if self.kind == "exponential" else math.log(2.0)))
+        return np.asarray(costs.weight * mean * (1.0 if self.kind == "exponential" else log(2.0)))
 
     def constant(self, costs: RowCosts) -> float:
         """Return the mean of the terms r = y.

@@ -16,6 +16,7 @@ import numpy as np
 
 from minrisk._kernels import losses as kernels
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils.algebra import product
 from minrisk._utils.memory import empty
 from minrisk._utils.workers import Workers
 
@@ -106,7 +107,7 @@ def _drawn(n_classes: int, n_bits: int, rng: np.random.Generator) -> FloatArray:
 def nearest_distance(words: FloatArray) -> int:
     """Return the number of bits in which the two words differ that are nearest to each other."""
     K, L = words.shape
-    different = (L - words @ words.T) / 2
+    different = (L - product(words, words.T)) / 2
     return int(different[~np.eye(K, dtype=bool)].min())
 
 
@@ -128,7 +129,7 @@ class Codebook:
 
     def decoded(self, vectors: FloatArray) -> FloatArray:
         """Return scores (V, K) of vectors (V, G): of those with one entry each, products that are rounded once."""
-        return np.asarray(np.einsum("vg,gk->vk", vectors, self.words))
+        return product(vectors, self.words)
 
     def encoded(self, vectors: FloatArray) -> FloatArray:
         """Return the numbers (V, G) that `decoded` these, vector v having been one of number v modulo G alone."""

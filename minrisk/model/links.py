@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from minrisk._kernels import links
+from minrisk._kernels.functions import exp, log, log1p, softplus
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils.memory import points
 
@@ -17,17 +18,17 @@ Link = str  # a key of LINKS: links are stored in model files by name
 
 def _sigmoid2(scores: FloatArray) -> FloatArray:
     """Return log sigmoid(2 h): the minimiser of p e^-h + (1 - p) e^h is h = 1/2 ln(p / (1 - p))."""
-    return -np.logaddexp(0.0, -2.0 * scores)
+    return -softplus(-2.0 * scores)
 
 
 def _sigmoid(scores: FloatArray) -> FloatArray:
     """Return log sigmoid(h): the logistic minimiser is h = ln(p / (1 - p))."""
-    return -np.logaddexp(0.0, -scores)
+    return -softplus(-scores)
 
 
 def _linear(scores: FloatArray) -> FloatArray:
     """Return log (1 + h) / 2: the squared minimiser is h = 2 p - 1; clipped to stay positive."""
-    return np.log(np.clip((1.0 + scores) / 2.0, LEAST_SHARE, 1.0))
+    return log(np.clip((1.0 + scores) / 2.0, LEAST_SHARE, 1.0))
 
 
 def _softmax(scores: FloatArray) -> FloatArray:
@@ -54,20 +55,20 @@ def constant_scores(link: Link, p: FloatArray) -> FloatArray:
     p = np.clip(p, UNSEEN_PROBABILITY, 1.0 - UNSEEN_PROBABILITY)
     if link == "linear":
         return np.asarray(2.0 * p - 1.0)
-    logs = np.log(p) - (np.log1p(-p) if link.startswith("sigmoid") else 0.0)
+    logs = log(p) - (log1p(-p) if link.startswith("sigmoid") else 0.0)
     return np.asarray(logs / 2.0 if link.endswith("2") else logs)
 
 
 def probabilities(link: Link, scores: FloatArray, temperature: float = 1.0) -> FloatArray:
     """Return probabilities (n, D): each output's own estimate at scores / temperature, scaled to sum to 1."""
-    p = np.exp(_below_zero(link, scores, temperature))
+    p = exp(_below_zero(link, scores, temperature))
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 def log_probabilities(link: Link, scores: FloatArray, temperature: float = 1.0) -> FloatArray:
     """Return logarithms of the `probabilities` (n, D), also of those too small for float64."""
     log_p = _below_zero(link, scores, temperature)
-    return np.asarray(log_p - np.log(np.exp(log_p).sum(axis=1, keepdims=True)))
+    return np.asarray(log_p - log(exp(log_p).sum(axis=1, keepdims=True)))
 
 
 def _below_zero(link: Link, scores: FloatArray, temperature: float) -> FloatArray:

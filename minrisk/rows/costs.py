@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._kernels._dtypes import FIXED
+from minrisk._kernels.functions import log
 from minrisk._typing import FloatArray, Int32Array, IntArray
 from minrisk._utils.algebra import weighted_sum
 from minrisk._utils.memory import read_only
@@ -30,7 +31,7 @@ LINES_AT_ONCE = 4096  # of a cost table, so that memory does not follow the rows
 
 def log_frequencies(rows: FloatArray) -> FloatArray:
     """Return logarithms of the shares of classes of so many rows (K,), with half a row added to each."""
-    return np.asarray(np.log((rows + 0.5) / (rows + 0.5).sum()))
+    return np.asarray(log((rows + 0.5) / (rows + 0.5).sum()))
 
 
 class CostFacts(NamedTuple):
@@ -74,7 +75,7 @@ class CostFacts(NamedTuple):
 
     def constant_scores(self) -> FloatArray:
         """Return scores (D,) that decide for the cheapest decision for all rows."""
-        return np.asarray(-np.log(np.maximum(self.means, np.finfo(float).tiny)))
+        return np.asarray(-log(np.maximum(self.means, np.finfo(float).tiny)))
 
 
 class RowCosts(NamedTuple):

@@ -26,6 +26,7 @@ from sklearn.utils.validation import has_fit_parameter
 from minrisk._kernels import losses as kernels
 from minrisk._kernels._dtypes import FIXED, MAX_BINS, PRODUCT_BITS, RESPONSE, SCORE, TIE
 from minrisk._kernels.fixed import column_sums, unfixed
+from minrisk._kernels.functions import exp
 from minrisk._kernels.grow import NEWTON, SKETCH
 from minrisk._kernels.guess_averse import pair_sums
 from minrisk._kernels.linear import (
@@ -528,7 +529,7 @@ class ChainRows(DirectedRows):
         """Sum the loss over the bag at the present scores (D,), times e^-log_scale of the last `gradients`."""
         own = self._hessian_sums()
         self._whole_hessian = own if self.whole else None
-        return np.asarray(own * np.exp(self._shift - self._shift.max()))
+        return np.asarray(own * exp(self._shift - self._shift.max()))
 
     def _hessian_sums(self) -> FloatArray:
         """Return sums of the sizes of the weights."""

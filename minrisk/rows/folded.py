@@ -17,6 +17,7 @@ import numpy as np
 
 from minrisk._kernels import links
 from minrisk._kernels._dtypes import FIXED
+from minrisk._kernels.functions import expm1, log
 from minrisk._typing import FloatArray, Int32Array, IntArray, LeftOut
 from minrisk._utils import cached_property
 from minrisk._utils.memory import empty, read_only
@@ -57,7 +58,7 @@ RISK_ROWS = 1 << 16  # whose scores are copied in double precision at a time
 
 def _known(link: Link, log_p: FloatArray) -> FloatArray:
     """Return what the link makes these probabilities of, (K,)."""
-    return log_p - np.log(-np.expm1(log_p)) if LINK_KERNELS[link][0] == links.SIGMOID else log_p
+    return log_p - log(-expm1(log_p)) if LINK_KERNELS[link][0] == links.SIGMOID else log_p
 
 
 class HeldOut:

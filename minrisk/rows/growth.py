@@ -11,7 +11,6 @@ section says which, what is sent of them to one piece, and how it lies there.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -21,6 +20,7 @@ import numpy as np
 
 from minrisk._kernels._dtypes import BIN, COUNT_BITS, FIXED, FLOAT_BITS, LEAF, MAX_BINS, SUM_BITS, TIE
 from minrisk._kernels.fixed import fix_columns, fix_sketch, leaf_column_sums, project
+from minrisk._kernels.functions import exp
 from minrisk._kernels.grow import (
     CLOSED,
     COUNT_APART,
@@ -649,7 +649,7 @@ class PairGrowth(Growth):
         rows, rule, features = self.rows, rule.within(self.rows.n_trained), read_only(features)
         in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
         self.order[: len(in_bag)], self._bins, self._lists = in_bag, rows.X_binned, self._no_lists
-        order, scale = self.order[: len(in_bag)], math.exp(-log_scale)
+        order, scale = self.order[: len(in_bag)], exp(-log_scale)
         # Bounds of |u| and rho for any pair, since a node's own is known only when its columns are filled.
         tops = np.array([2.0 * float(rows.top_gradient.max()), 4.0 * rows.top_weight * scale])
         factors = rows.fixed_factor(tops)

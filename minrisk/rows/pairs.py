@@ -18,6 +18,7 @@ import numpy as np
 
 from minrisk._kernels._dtypes import CHOICE, FLOAT_BITS, MAX_BINS, SCORE
 from minrisk._kernels.fixed import class_sums, response_sums, unfixed
+from minrisk._kernels.functions import exp, log
 from minrisk._kernels.guess_averse import fill_odds, gradient_along, pair_slopes, pair_sums
 from minrisk._kernels.losses import read_choices, sum_choices, weigh_choices
 from minrisk._kernels.scores import add_joint, add_response, joint_counts, sum_joint
@@ -69,12 +70,12 @@ class PairRows(Rows):
         """Return value and slope (D,) of the bag's logistic loss at scores + response * vector, times e^-log_scale."""
         assert self._odds is not None
         odds, costs = self._odds, self.costs
-        grown = np.exp(np.array([vector[:, None] - vector, vector - vector[:, None]]))
+        grown = exp(np.array([vector[:, None] - vector, vector - vector[:, None]]))
         growth = float(grown.max())  # log(1 + z g) <= g log(1 + z) and z g / (1 + z g) <= g z / (1 + z) for g >= 1
-        weighed = self.top_cost * np.exp(-self._log_scale)
+        weighed = self.top_cost * exp(-self._log_scale)
         top_gradient = min(float(self.top_gradient.max()) * growth, weighed)
         top_value = float(self.top_value.max())
-        top_value = min(top_value * growth, top_value + weighed * self.n_outputs * np.log(growth))
+        top_value = min(top_value * growth, top_value + weighed * self.n_outputs * log(growth))
         factors = fixed_factor(np.array([top_value, top_gradient]), self.sum_bits - self.n_outputs.bit_length())
         given = costs.table, costs.row, costs.label, costs.weight, odds, self.response, self.in_bag, grown
         sums = self.summed(pair_slopes, *given, self._log_scale, *factors)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from minrisk._utils.workers import Workers, one_blas_thread
+from minrisk._utils.workers import Workers
 from minrisk.rows.exchange import Exchange, Place
 
 
@@ -206,7 +206,7 @@ def _work_off(rows: Any, inbox: _Inbox, n_threads: int) -> None:
     objects: dict[int, Any] = {}
     place = rows.place._replace(exchange=ReplicaExchange(inbox))
     try:
-        with one_blas_thread(), Workers(n_threads) as workers, np.errstate(all="ignore"):
+        with Workers(n_threads) as workers, np.errstate(all="ignore"):
             while True:
                 item = inbox.next()
                 if isinstance(item, Call):

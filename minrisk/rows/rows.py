@@ -12,7 +12,6 @@ as the parts of a round give one after another.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -21,6 +20,7 @@ import numpy as np
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels._dtypes import FIXED
 from minrisk._kernels.fixed import class_sums, column_sums, fix_columns, fix_vector, response_sums, unfixed
+from minrisk._kernels.functions import log
 from minrisk._kernels.scores import (
     add_binned_trees,
     add_leaf_vectors,
@@ -219,7 +219,7 @@ class Rows(SearchedColumns):
         self._restrict(None)
         self._whole_hessian: FloatArray | None = None  # until `values` knows it
         top = max(self.top_hessian.tolist()) if {EXPONENTIAL, JOINT} & loss.traits else 1.0  # weights that may overflow
-        return Totals(self.values(loss), log_scale, log_scale + math.log(top) if top > 0 else log_scale)
+        return Totals(self.values(loss), log_scale, log_scale + log(top) if top > 0 else log_scale)
 
     def values(self, loss: Loss) -> FloatArray:
         """Sum the loss over the bag at the present scores (D,), times e^-log_scale of the last `gradients`."""

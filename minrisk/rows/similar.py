@@ -14,9 +14,11 @@ import numpy as np
 from minrisk._kernels import _dtypes as dtypes
 from minrisk._kernels import similarity as kernels
 from minrisk._kernels._dtypes import PRODUCT_BITS, TIE
+from minrisk._kernels.algebra import nearest_rows
+from minrisk._kernels.functions import exp
 from minrisk._typing import Bag, FloatArray, IntArray
 from minrisk._utils import cached_property
-from minrisk._utils.workers import Workers, one_blas_thread
+from minrisk._utils.workers import Workers
 from minrisk.data.binning import SparseBins
 from minrisk.data.distances import Points, SparsePoints, Units, points_of
 from minrisk.data.row_keys import odd_numbers, row_keys
@@ -85,7 +87,7 @@ class SimilarRows(Rows):
         """Return about the `n_neighbors` nearest points of every point, for `opposite` to look among."""
         if self.n_neighbors is None or self.place.n_rows < 2:
             return None
-        return neighbors_of(self.points, self.n_neighbors)
+        return neighbors_of(self.points, self.n_neighbors, self.workers)
 
     @cached_property
     def _place(self) -> IntArray:
@@ -349,7 +351,7 @@ class SimilarRows(Rows):
         """
         if EXPONENTIAL not in loss.traits:
             return super().slopes(loss, vector)
-        bound = self.top_hessian * np.exp(np.abs(vector))  # as |f| <= 1
+        bound = self.top_hessian * exp(np.abs(vector))  # as |f| <= 1
         factors = fixed_factor(np.tile(bound, (4, 1)), min(self.sum_bits, PRODUCT_BITS))
 
         def sums(start: int, stop: int) -> IntArray:
@@ -360,19 +362,20 @@ class SimilarRows(Rows):
         return divide(self.summed(sums), factors)
 
 
+NEAREST_ROWS = 1024  # whose neighbours are found in one call
 COMPONENTS = 50  # MNIST: 79 % of the 31 nearest are found (32: 70 %)
 
 
-def neighbors_of(points: Points | SparsePoints, n_neighbors: int) -> IntArray:
+def neighbors_of(points: Points | SparsePoints, n_neighbors: int, workers: Workers | None = None) -> IntArray:
     """Find the rows of the `n_neighbors` nearest other points of every point, (n, k), in no order; or all there are.
 
-    Nearest in the first `COMPONENTS` principal components: exact for as many features, approximate for more. One
-    thread, since sums in another order could choose another of two equally near points.
+    Nearest in the first `COMPONENTS` principal components: exact for as many features, approximate for more.
     """
-    from sklearn.neighbors import NearestNeighbors
-    from threadpoolctl import threadpool_limits
-
-    with one_blas_thread(), threadpool_limits(1, user_api="openmp"):  # the latter is this thread's own
-        Z = points.reduced(COMPONENTS)
-        search = NearestNeighbors(n_neighbors=min(n_neighbors, len(Z) - 1), n_jobs=1).fit(Z)
-        return np.asarray(search.kneighbors(return_distance=False), dtype=np.int64)
+    Z = np.ascontiguousarray(points.reduced(COMPONENTS), dtype=np.float64)
+    squares = np.sum(Z**2, axis=1)
+    found = np.empty((len(Z), min(n_neighbors, len(Z) - 1)), dtype=np.int64)
+    (workers or Workers()).map(
+        lambda first: nearest_rows(Z, squares, first, found[first : first + NEAREST_ROWS]),
+        range(0, len(Z), NEAREST_ROWS),
+    )
+    return found

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from minrisk._kernels.functions import arctanh, cosh, log, sinh, tanh
 from minrisk._kernels.split import SIDES_GAIN
 from minrisk._typing import FloatArray
 from minrisk.losses.base import EXPONENTIAL, SEPARABLE, SIGNS, STUMPS
@@ -35,7 +36,7 @@ UNPROVEN = math.nan  # the edge of a round that proves nothing of the loss
 def edge_of(edges: FloatArray, room: FloatArray) -> float:
     """Return phi from E and R; no entry of a vector exceeds 18, which leaves e^-36 of an answer that is all right."""
     total = float(room.sum())
-    return float(np.minimum(np.abs(edges), math.tanh(LARGEST_STEP) * room).sum()) / total if total > 0.0 else 0.0
+    return float(np.minimum(np.abs(edges), tanh(LARGEST_STEP) * room).sum()) / total if total > 0.0 else 0.0
 
 
 def shortened(edge: float, factor: float) -> float:
@@ -95,12 +96,12 @@ def minimiser(gradient: FloatArray, room: FloatArray) -> FloatArray:
     """Return the minimiser of T cosh a - E sinh a, atanh(E / T), 0 where T is 0."""
     ratio = np.divide(gradient, room, out=np.zeros_like(gradient), where=room > 0)
     with np.errstate(divide="ignore"):
-        return clip_step(np.arctanh(np.clip(ratio, -1.0, 1.0)))
+        return clip_step(arctanh(np.clip(ratio, -1.0, 1.0)))
 
 
 def value_after(gradient: FloatArray, hessian: FloatArray, vector: FloatArray) -> float:
     """Return the exponential loss after this vector, T cosh a - E sinh a."""
-    return float(np.sum(hessian * np.cosh(vector) - gradient * np.sinh(vector)))
+    return float(np.sum(hessian * cosh(vector) - gradient * sinh(vector)))
 
 
 # -- Newton's method ---------------------------------------------------------------------------------------------------
@@ -161,5 +162,5 @@ def _step(slope: FloatArray, curvature: FloatArray, size: FloatArray | None) -> 
         known = (growing > 0) & (falling > 0) & (curvature > 0)
         ratio = np.divide(falling, growing, out=np.ones(D), where=known)
         rate = np.divide(size, 2 * curvature, out=np.zeros(D), where=known)
-        step = np.where(known, rate * np.log(ratio), step)
+        step = np.where(known, rate * log(ratio), step)
     return step

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from minrisk._kernels._dtypes import TIE
+from minrisk._kernels.functions import exp
 from minrisk._kernels.scores import closed_form, newton
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils.algebra import product
@@ -106,7 +107,7 @@ class CodewordStep(StepSolver):
         phantom = float(problem.ridge.sum()) / V.size
         rate = least_of_exponentials(by_answer(S, answers, len(V)) + phantom, V, LARGEST_STEP / size)
         for _ in range(RELABELLINGS):
-            losses = product(S, np.exp(-rate * V).T)
+            losses = product(S, exp(-rate * V).T)
             own = losses[np.arange(len(S)), answers]
             least = losses.min(axis=1)
             better = least < own * (1.0 - TIE)
@@ -114,7 +115,7 @@ class CodewordStep(StepSolver):
                 break
             answers = np.where(better, np.argmax(losses <= least[:, None] * (1.0 + TIE), axis=1), answers)
             rate = least_of_exponentials(by_answer(S, answers, len(V)) + phantom, V, LARGEST_STEP / size)
-        value = (by_answer(S, answers, len(V)) * np.exp(-rate * V)).sum()
+        value = (by_answer(S, answers, len(V)) * exp(-rate * V)).sum()
         return Step(on_grid(rate * V)[answers], float(value))  # votes that tie have equal sums
 
 
@@ -132,7 +133,7 @@ def least_of_exponentials(weight: FloatArray, speed: FloatArray, largest: float)
     """
     low, high, b = 0.0, largest, 0.0
     for _ in range(RATE_PASSES):
-        terms = weight * np.exp(-b * speed)
+        terms = weight * exp(-b * speed)
         slope, curvature = -float((terms * speed).sum()), float((terms * speed * speed).sum())
         if slope == 0.0 or (slope > 0.0 and b == 0.0) or (slope < 0.0 and b == largest):
             break

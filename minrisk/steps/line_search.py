@@ -28,6 +28,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from minrisk._kernels._dtypes import TIE
+from minrisk._kernels.functions import exp, log
 from minrisk._typing import FloatArray, IntArray
 from minrisk.losses.base import DIRECTED, JOINT, LEAVES
 from minrisk.rows.directed import ChainRows, DirectedRows
@@ -183,7 +184,7 @@ class SeparatorStep(StepSolver):
         right, wrong = problem.errors[:, :, 0] - problem.errors[:, :, 1], problem.errors[:, :, 1]
         rates = np.stack([self.n_classes - s, s], axis=1)
         moved = rates * x[:, None]
-        after = (right * np.exp(-moved) + wrong * np.exp(moved)).sum(axis=1)
+        after = (right * exp(-moved) + wrong * exp(moved)).sum(axis=1)
         before = problem.errors[:, :, 0].sum(axis=1)
         share = np.divide(after, before, out=np.ones_like(before), where=before > 0)
         steps = (self.n_classes - s) * (self.n_classes - 1.0) * x
@@ -206,14 +207,14 @@ def separator_roots(errors: FloatArray, sizes: FloatArray, n_classes: int) -> Fl
     wrong, right = errors[:, :, 1], errors[:, :, 0] - errors[:, :, 1]
     end = LARGEST_STEP / rates.max(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        own = (np.log(right) - np.log(wrong)) / (2.0 * rates)  # of each group; infinite, or NaN without rows
+        own = (log(right) - log(wrong)) / (2.0 * rates)  # of each group; infinite, or NaN without rows
     some = ~np.isnan(own)
     low = np.clip(np.where(some, own, np.inf).min(axis=1), -end, end)
     high = np.clip(np.where(some, own, -np.inf).max(axis=1), -end, end)
     nothing = ~some.any(axis=1)
     low, high = np.where(nothing, 0.0, low), np.where(nothing, 0.0, high)
     with np.errstate(divide="ignore"):
-        up, down = np.log(rates * wrong), np.log(rates * right)
+        up, down = log(rates * wrong), log(rates * right)
     x = (low + high) / 2.0
     for _ in range(ROOT_ITERATIONS):
         value, slope = _slope_of_logarithms(x, up, down, rates)
@@ -238,10 +239,10 @@ def _slope_of_logarithms(
         terms = logs + sign * rates * x[:, None]
         top = terms.max(axis=1, keepdims=True)
         with np.errstate(invalid="ignore"):
-            part = np.exp(terms - np.where(np.isfinite(top), top, 0.0))
+            part = exp(terms - np.where(np.isfinite(top), top, 0.0))
         sums = part.sum(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
-            total[half] = np.log(sums) + np.where(np.isfinite(top[:, 0]), top[:, 0], 0.0)
+            total[half] = log(sums) + np.where(np.isfinite(top[:, 0]), top[:, 0], 0.0)
             rise[half] = sign * (part * rates).sum(axis=1) / sums
     with np.errstate(invalid="ignore"):
         value, slope = total[0] - total[1], rise[0] - rise[1]

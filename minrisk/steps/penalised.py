@@ -27,6 +27,7 @@ from typing import ClassVar, NamedTuple, Protocol, cast, runtime_checkable
 import numpy as np
 
 from minrisk._kernels._dtypes import TIE
+from minrisk._kernels.functions import exp, expm1, log
 from minrisk._kernels.split import LARGEST_EDGE_GAIN
 from minrisk._typing import FloatArray
 from minrisk._utils.algebra import product
@@ -58,12 +59,12 @@ class Point(NamedTuple):
     def of(cls, problem: StepProblem, vectors: FloatArray, edges: FloatArray) -> Point:
         """Make it from the step's problem at W, and the edges of the learners that W is of, as the rows tell them."""
         constant, unit, _, _, weight = problem.rows.facts(problem.loss)
-        rate = math.exp(problem.log_scale) * unit / weight
+        rate = exp(problem.log_scale) * unit / weight
         mean = constant + problem.value * rate
         if problem.loss.base == "exponential":
-            return cls(math.log(mean), math.log(constant), vectors, rate / mean * edges, rate / mean)
-        price = constant / math.log(2.0)  # of a mistake, on average: the constant is of phi(0) = log 2
-        return cls(mean / price, math.log(2.0), vectors, rate / price * edges, rate / price)
+            return cls(log(mean), log(constant), vectors, rate / mean * edges, rate / mean)
+        price = constant / log(2.0)  # of a mistake, on average: the constant is of phi(0) = log 2
+        return cls(mean / price, log(2.0), vectors, rate / price * edges, rate / price)
 
     @property
     def along(self) -> float:
@@ -140,9 +141,9 @@ class Objective(NamedTuple):
     def of(cls, problem: StepProblem, nu: float) -> Objective:
         """Return the objective of a step; sums are times e^-log_scale."""
         rows = cast(PairRows, problem.rows)
-        own, start = rows.own_total(problem.loss) * math.exp(min(-problem.log_scale, 600.0)), problem.value
+        own, start = rows.own_total(problem.loss) * exp(min(-problem.log_scale, 600.0)), problem.value
         if problem.loss.base != "exponential":
-            return cls(start, 0.0, nu * own / math.log(2.0) / start)  # own is of phi(0) = log 2
+            return cls(start, 0.0, nu * own / log(2.0) / start)  # own is of phi(0) = log 2
         share = start / (own + start)
         return cls(start, share, nu / share)
 
@@ -154,13 +155,13 @@ class Objective(NamedTuple):
         if self.share == 0.0:
             return fall + penalty, slope / self.start + self.nu * rise
         inside = max(1.0 + self.share * fall, 1e-300)
-        return math.log(inside) / self.share + penalty, slope / (self.start * inside) + self.nu * rise
+        return log(inside) / self.share + penalty, slope / (self.start * inside) + self.nu * rise
 
     def value(self, objective: float) -> float:
         """Return the loss that without a penalty would be as good."""
         if self.share == 0.0:
             return self.start * (1.0 + objective)
-        return self.start * (1.0 + math.expm1(self.share * objective) / self.share)
+        return self.start * (1.0 + expm1(self.share * objective) / self.share)
 
     def satisfied(self, edge: float, tolerance: float) -> bool:
         """Apply the stopping rule of Algorithm 1, edge <= nu + epsilon; epsilon as a share of the loss."""
@@ -299,7 +300,7 @@ def _loss_along(problem: StepProblem) -> Function:
     swapped = np.ascontiguousarray(pairs.T)
 
     def exponential(w: FloatArray) -> tuple[float, FloatArray]:
-        grown = np.exp(w)
+        grown = exp(w)
         up, down = product(pairs, grown) / grown, product(swapped, 1.0 / grown) * grown
         return float(up.sum()), down - up
 
@@ -491,7 +492,7 @@ class MixedNormStep(StepSolver):
 
 def scaled_weight(problem: StepProblem) -> float:
     """Return the weight of all rows in the units of the problem's sums."""
-    return problem.rows.facts(problem.loss).weight * math.exp(-problem.log_scale)
+    return problem.rows.facts(problem.loss).weight * exp(-problem.log_scale)
 
 
 def same_learner(slope: FloatArray) -> int:

@@ -10,7 +10,6 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_softmax, logsumexp, softmax
 from sklearn.metrics import log_loss
 
-from minrisk._kernels.exponential import HIGHEST_EXPONENT, LOWEST_EXPONENT, exponential, logarithm
 from minrisk._kernels.fixed import class_sums
 from minrisk.losses.base import JOINT, SEPARABLE, SOFTMAX_GRADIENT
 from minrisk.losses.guess_averse import FAR_APART, GuessAverseLoss, balanced, log_ratio
@@ -350,32 +349,6 @@ def test_softmax_link_and_temperature():
             np.exp(log_probabilities(link, scores, 2.5)), probabilities(link, scores / 2.5), rtol=1e-13
         )
     np.testing.assert_array_equal(scores, before)
-
-
-def test_exponential_of_the_kernel():
-    x = np.concatenate(
-        [np.linspace(LOWEST_EXPONENT, HIGHEST_EXPONENT, 20001), np.random.default_rng(11).normal(size=2000)]
-    )
-    found = np.array([exponential(v) for v in x])
-    np.testing.assert_allclose(found, np.exp(x), rtol=3 * np.finfo(float).eps)
-    assert exponential(0.0) == 1.0
-    assert exponential(-1e9) == exponential(np.nextafter(LOWEST_EXPONENT, -np.inf)) == 0.0
-    assert exponential(1e9) == exponential(HIGHEST_EXPONENT) > 1e260
-
-
-def test_logarithm_of_the_kernel():
-    rng = np.random.default_rng(0)
-    x = np.concatenate(
-        [
-            np.exp(rng.uniform(-700, 700, 3000)),
-            1 + rng.normal(0, 1e-3, 500),
-            1 + rng.normal(0, 1e-12, 500),
-            [1.0, 0.5**0.5, 2.0**0.5, np.nextafter(0.5**0.5, 1.0), 2.0, 1e-300],
-        ]
-    )
-    found = np.array([logarithm(v) for v in x])
-    assert np.all(np.abs(found - np.log(x)) <= 2 * np.spacing(np.abs(np.log(x))))
-    assert logarithm(1.0) == 0.0
 
 
 # -- costs that are far apart --------------------------------------------------------------------------------------------

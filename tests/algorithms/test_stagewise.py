@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_wine
 
 from minrisk import MultiBoostClassifier, REBELClassifier, StagewiseMCBoostClassifier
-from minrisk._kernels.exponential import log1p
 from minrisk._kernels.split import bar_between, scan_largest, side_bounds
 from minrisk._utils.workers import Workers
 from minrisk.boosting.loop import boost
@@ -73,12 +72,6 @@ def pair_rows(X, y, table, weights, scores=None, kind=PairRows, blocks=None, row
 
 
 # -- the losses --------------------------------------------------------------------------------------------------------
-@given(st.floats(0.0, 1e300))
-@settings(max_examples=300, deadline=None)
-def test_logarithm(t):
-    assert log1p(t) == pytest.approx(np.log1p(t), rel=2e-15, abs=0.0)
-
-
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("log_scale", [0.0, 1.5])
