@@ -78,13 +78,16 @@ def minimise(
             new = np.clip(x + length * step, low, high)
             new_value, new_slope = function(new)
             promised = float(np.sum(slope * (new - x)))
-            if new_value <= value + ENOUGH * promised:
+            if new_value <= value + ENOUGH * promised or length < SHORTEST:
                 break
-            if length < SHORTEST:  # rounding is all that is left
-                return Minimum(x, value, slope, iteration)
             # The parabola through both values with the slope here is least there.
             lower = new_value - value - promised
             length *= min(0.5, max(0.1, -0.5 * promised / lower)) if np.isfinite(lower) else 0.1
+        if length < SHORTEST or not np.any(new != x):
+            if steepest:  # rounding is all that is left
+                return Minimum(x, value, slope, iteration)
+            moves, changes = moves[:0], changes[:0]  # the curvature that they tell is another one here
+            continue
         move, turn = new - x, new_slope - slope
         x, value, slope = new, new_value, new_slope
         if float(np.sum(move * turn)) > np.finfo(np.float64).eps * float(np.sum(turn**2)):
