@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import minrisk  # noqa: F401  an editable install compiles here what has changed, before processes side by side import it
+
 os.environ.setdefault("MPLBACKEND", "Agg")
 # tests run side by side: threads of BLAS and of OpenMP would wait for those of other tests
 os.environ.setdefault("OMP_NUM_THREADS", "1")

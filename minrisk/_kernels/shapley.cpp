@@ -144,7 +144,10 @@ void entry_weights(Matrix<const int32_t> code, const Paths &paths, const Points 
             const auto own = code[paths.feature[start + s]];
             const auto holds = held[s];
             share[s] = paths.share[start + s];
-            for (int64_t r = 0; r < n_rows; ++r) holds[r] = (own[r] >= low) & (own[r] <= high) ? 1.0 : 0.0;
+            for (int64_t r = 0; r < n_rows; ++r) {
+                const int32_t its = own[r];
+                holds[r] = ((its >= low) & (its <= high)) ? 1.0 : 0.0;
+            }
         }
         for (int64_t s = m; s % 4 != 0; ++s) {
             share[s] = 1.0;

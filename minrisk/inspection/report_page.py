@@ -7,6 +7,7 @@ import io
 import os
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -158,7 +159,7 @@ def templates() -> Any:
     """Return Jinja2's environment of the pages, which escapes every text that is put in; or say how to get Jinja2."""
     jinja2 = library("jinja2", "report", "Pages need")
     return jinja2.Environment(
-        loader=jinja2.PackageLoader("minrisk.inspection"),
+        loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
