@@ -1,4 +1,5 @@
-// Sixty-four rows side by side: a byte of each in 64 bytes, a bit of each in a word.
+// What compilers make no vectors of, or too wide ones: sixty-four rows side by side, a byte of each in 64 bytes and a
+// bit of each in a word, and sums of eight.
 #pragma once
 
 #if defined(__SSE4_1__)
@@ -98,6 +99,28 @@ inline void name_lanes(const uint64_t *words, uint8_t number, uint8_t *names) {
     for (int64_t j = 0; j < WORDS_NAMED; ++j) {
         for (int64_t i = 0; i < LANES; ++i) names[i] |= static_cast<uint8_t>((words[j] >> i & 1) ? number + j : 0);
     }
+#endif
+}
+
+// Compute sums[k] += values[k] for eight k.
+inline void add_eight(const int16_t *values, int32_t *sums) {
+#if defined(__AVX2__)
+    const __m256i added = _mm256_cvtepi16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(values)));
+    __m256i *const to = reinterpret_cast<__m256i *>(sums);
+    _mm256_storeu_si256(to, _mm256_add_epi32(_mm256_loadu_si256(to), added));
+#elif defined(__SSE4_1__)
+    const __m128i added = _mm_loadu_si128(reinterpret_cast<const __m128i *>(values));
+    __m128i *const to = reinterpret_cast<__m128i *>(sums);
+    const __m128i low = _mm_add_epi32(_mm_loadu_si128(to), _mm_cvtepi16_epi32(added));
+    const __m128i high = _mm_add_epi32(_mm_loadu_si128(to + 1), _mm_cvtepi16_epi32(_mm_unpackhi_epi64(added, added)));
+    _mm_storeu_si128(to, low);
+    _mm_storeu_si128(to + 1, high);
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+    const int16x8_t added = vld1q_s16(values);
+    vst1q_s32(sums, vaddw_s16(vld1q_s32(sums), vget_low_s16(added)));
+    vst1q_s32(sums + 4, vaddw_high_s16(vld1q_s32(sums + 4), added));
+#else
+    for (int k = 0; k < 8; ++k) sums[k] += values[k];
 #endif
 }
 

@@ -15,8 +15,8 @@ constexpr int64_t WALKED_TREES = 4; // trees walked before their vectors are add
                                     // meanwhile
 constexpr int64_t LEFT_BITS = 32;   // of a packed node's left child, above its feature
 
-// Compute sums[k] += added(k), some entries at once: vectors of scores are short, and compilers make such wide loops for
-// long ones that they would do all entries of short ones one by one.
+// Compute sums[k] += added(k), a few at once: vectors of scores are short, and compilers make such wide loops for long
+// ones that they would do all entries of short ones one by one.
 template <class Sum, class Added> void add_each(Vector<Sum> sums, Added added) {
     constexpr int64_t AT_ONCE = 32 / sizeof(Sum);
     Sum *to = sums.data;
@@ -29,9 +29,13 @@ template <class Sum, class Added> void add_each(Vector<Sum> sums, Added added) {
     for (; k < sums.shape[0]; ++k) to[k] += added(k);
 }
 
-// Compute sums += values.
+// Compute sums += values; those of whole numbers are whole eights.
 template <class Sum, class Value> void add(Vector<const Value> values, Vector<Sum> sums) {
-    add_each(sums, [added = values.data](int64_t k) { return added[k]; });
+    if constexpr (std::is_same_v<Value, int16_t>) {
+        for (int64_t k = 0; k < sums.shape[0]; k += EIGHT) add_eight(&values[k], &sums[k]);
+    } else {
+        add_each(sums, [added = values.data](int64_t k) { return added[k]; });
+    }
 }
 
 // Compute sums += factor * values.
