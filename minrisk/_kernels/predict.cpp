@@ -13,7 +13,8 @@ constexpr int64_t WALKED_ROWS = 1024, WALKED_VALUES = 1 << 18; // rows of a bloc
                                                                // vectors stay in cache
 constexpr int64_t WALKED_TREES = 4; // trees walked before their vectors are added: the row's scores stay in registers
                                     // meanwhile
-constexpr int64_t LEFT_BITS = 32;   // of a packed node's left child, above its feature
+constexpr int64_t FEATURES_PER_TREE = 8; // with more, turning rows into columns takes longer than it saves
+constexpr int64_t LEFT_BITS = 32;        // of a packed node's left child, above its feature
 
 // Compute sums[k] += added(k), a few at once: vectors of scores are short, and compilers make such wide loops for long
 // ones that they would do all entries of short ones one by one.
@@ -56,13 +57,12 @@ struct PackedNodes {
     int64_t link(int64_t node) const { return std::bit_cast<int64_t>(walks(node, 1)); }
 };
 
-// Compute leaf[i] = the leaf of row i of the block (d, n), four rows at a time.
-template <class Real>
-void walk(Matrix<const Real> block, PackedNodes nodes, int64_t root, int64_t n_rows, Vector<int64_t> leaf) {
+// Compute leaf[i] = the leaf of row i, four rows at a time; x(row, feature) is a value.
+template <class Values> void walk(Values x, PackedNodes nodes, int64_t root, int64_t n_rows, Vector<int64_t> leaf) {
     constexpr int64_t FOUR = 4;
     const int64_t whole = n_rows - n_rows % FOUR;
     const auto next = [&](int64_t node, int64_t row) {
-        return nodes.left(node) + (block(nodes.feature(node), row) > nodes.threshold(node));
+        return nodes.left(node) + (x(row, nodes.feature(node)) > nodes.threshold(node));
     };
     for (int64_t i = 0; i < whole; i += FOUR) {
         int64_t at[FOUR] = {root, root, root, root}, moved = 1;
@@ -104,18 +104,27 @@ void add_trees(Matrix<const Real> X, Matrix<const double> walks, Vector<const do
     const int64_t n_features = X.shape[1];
     const int64_t width =
         std::min({WALKED_ROWS, std::max<int64_t>(64, WALKED_VALUES / std::max<int64_t>(1, n_features)), stop - start});
-    Array<Real, 2> block(n_features, width);
+    const bool is_turned = n_features <= FEATURES_PER_TREE * (last - first);
+    Array<Real, 2> block(is_turned ? n_features : 0, width); // columns of the rows, that trees look at side by side
     Array<int64_t, 2> leaf(WALKED_TREES, width);
     for (int64_t low = start; low < stop; low += width) {
         const int64_t n_rows = std::min(width, stop - low);
-        for (int64_t i = 0; i < n_rows; ++i) {
-            for (int64_t j = 0; j < n_features; ++j) block(j, i) = X(low + i, j);
+        const auto rows = X.slice(low, low + n_rows);
+        if (is_turned) {
+            for (int64_t i = 0; i < n_rows; ++i) {
+                for (int64_t j = 0; j < n_features; ++j) block(j, i) = rows(i, j);
+            }
         }
         for (int64_t t = first; t < last;) {
             int64_t n_trees = 0;
             for (; t < last && n_trees < WALKED_TREES; ++t) {
-                if (!adds_nothing(nodes, value, vector, offsets[t], vectors))
-                    walk<Real>(block, nodes, offsets[t], n_rows, leaf[n_trees++]);
+                if (adds_nothing(nodes, value, vector, offsets[t], vectors)) continue;
+                const auto to = leaf[n_trees++];
+                if (is_turned) {
+                    walk([&](int64_t i, int64_t j) { return block(j, i); }, nodes, offsets[t], n_rows, to);
+                } else {
+                    walk(rows, nodes, offsets[t], n_rows, to);
+                }
             }
             for (int64_t i = 0; i < n_rows; ++i) {
                 const auto out = scores[low + i];
