@@ -14,20 +14,35 @@ constexpr int64_t WALKED_ROWS = 1024, WALKED_VALUES = 1 << 18; // rows of a bloc
                                                                // vectors stay in cache
 constexpr int64_t WALKED_TREES = 4; // trees walked before their vectors are added: the row's scores stay in registers
                                     // meanwhile
-constexpr int64_t LEFT_BITS = 32;   // of a packed node's left child, above its feature
+constexpr int64_t FEATURES_PER_TREE = 8; // with more, turning rows into columns takes longer than it saves
+constexpr int64_t LEFT_BITS = 32;        // of a packed node's left child, above its feature
 
-// Compute sums += values.
+// Compute sums[k] += added(k), a few at once: vectors of scores are short, and compilers make such wide loops for long
+// ones that they would do all entries of short ones one by one.
+template <class Sum, class Added> void add_each(Vector<Sum> sums, Added added) {
+    constexpr int64_t AT_ONCE = 32 / sizeof(Sum);
+    Sum *to = sums.data;
+    int64_t k = 0;
+    for (; k + AT_ONCE <= sums.shape[0]; k += AT_ONCE) {
+        std::array<Sum, AT_ONCE> made; // all are read before one is written, though they might be the same memory
+        for (int64_t c = 0; c < AT_ONCE; ++c) made[c] = to[k + c] + added(k + c);
+        for (int64_t c = 0; c < AT_ONCE; ++c) to[k + c] = made[c];
+    }
+    for (; k < sums.shape[0]; ++k) to[k] += added(k);
+}
+
+// Compute sums += values; those of whole numbers are whole eights.
 template <class Sum, class Value> void add(Vector<const Value> values, Vector<Sum> sums) {
-    const Value *__restrict added = values.data;
-    Sum *__restrict to = sums.data;
-    for (int64_t k = 0; k < sums.shape[0]; ++k) to[k] += added[k];
+    if constexpr (std::is_same_v<Value, int16_t>) {
+        for (int64_t k = 0; k < sums.shape[0]; k += EIGHT) add_eight(&values[k], &sums[k]);
+    } else {
+        add_each(sums, [added = values.data](int64_t k) { return added[k]; });
+    }
 }
 
 // Compute sums += factor * values.
 void add_scaled(double factor, Vector<const double> values, Vector<double> sums) {
-    const double *__restrict added = values.data;
-    double *__restrict to = sums.data;
-    for (int64_t k = 0; k < sums.shape[0]; ++k) to[k] += factor * added[k];
+    add_each(sums, [factor, added = values.data](int64_t k) { return factor * added[k]; });
 }
 
 // -- Packed trees -----------------------------------------------------------------------------------------------------
@@ -43,13 +58,12 @@ struct PackedNodes {
     int64_t link(int64_t node) const { return std::bit_cast<int64_t>(walks(node, 1)); }
 };
 
-// Compute leaf[i] = the leaf of row i of the block (d, n), four rows at a time.
-template <class Real>
-void walk(Matrix<const Real> block, PackedNodes nodes, int64_t root, int64_t n_rows, Vector<int64_t> leaf) {
+// Compute leaf[i] = the leaf of row i, four rows at a time; x(row, feature) is a value.
+template <class Values> void walk(Values x, PackedNodes nodes, int64_t root, int64_t n_rows, Vector<int64_t> leaf) {
     constexpr int64_t FOUR = 4;
     const int64_t whole = n_rows - n_rows % FOUR;
     const auto next = [&](int64_t node, int64_t row) {
-        return nodes.left(node) + (block(nodes.feature(node), row) > nodes.threshold(node));
+        return nodes.left(node) + (x(row, nodes.feature(node)) > nodes.threshold(node));
     };
     for (int64_t i = 0; i < whole; i += FOUR) {
         int64_t at[FOUR] = {root, root, root, root}, moved = 1;
@@ -91,18 +105,27 @@ void add_trees(Matrix<const Real> X, Matrix<const double> walks, Vector<const do
     const int64_t n_features = X.shape[1];
     const int64_t width =
         std::min({WALKED_ROWS, std::max<int64_t>(64, WALKED_VALUES / std::max<int64_t>(1, n_features)), stop - start});
-    Array<Real, 2> block(n_features, width);
+    const bool is_turned = n_features <= FEATURES_PER_TREE * (last - first);
+    Array<Real, 2> block(is_turned ? n_features : 0, width); // columns of the rows, that trees look at side by side
     Array<int64_t, 2> leaf(WALKED_TREES, width);
     for (int64_t low = start; low < stop; low += width) {
         const int64_t n_rows = std::min(width, stop - low);
-        for (int64_t i = 0; i < n_rows; ++i) {
-            for (int64_t j = 0; j < n_features; ++j) block(j, i) = X(low + i, j);
+        const auto rows = X.slice(low, low + n_rows);
+        if (is_turned) {
+            for (int64_t i = 0; i < n_rows; ++i) {
+                for (int64_t j = 0; j < n_features; ++j) block(j, i) = rows(i, j);
+            }
         }
         for (int64_t t = first; t < last;) {
             int64_t n_trees = 0;
             for (; t < last && n_trees < WALKED_TREES; ++t) {
-                if (!adds_nothing(nodes, value, vector, offsets[t], vectors))
-                    walk<Real>(block, nodes, offsets[t], n_rows, leaf[n_trees++]);
+                if (adds_nothing(nodes, value, vector, offsets[t], vectors)) continue;
+                const auto to = leaf[n_trees++];
+                if (is_turned) {
+                    walk([&](int64_t i, int64_t j) { return block(j, i); }, nodes, offsets[t], n_rows, to);
+                } else {
+                    walk(rows, nodes, offsets[t], n_rows, to);
+                }
             }
             for (int64_t i = 0; i < n_rows; ++i) {
                 const auto out = scores[low + i];
@@ -274,16 +297,14 @@ void walk_trees(Vector<const uint8_t> code, Vector<const Word> nodes, Vector<con
     for (int64_t c = 0; c < EIGHT; ++c) leaf[c] = root[c] + at[c];
 }
 
-// The trees of `CodedTrees` that many rows walk, and room for 64 rows.
-template <class Word> struct Top {
+// Sixty-four rows in the top of a tree.
+struct Top {
     std::array<uint64_t, 2 * TOP + 1 + WORDS_NAMED> words;
-    std::array<uint8_t, LANES> named;
-    std::array<int64_t, LANES> place;
+    std::array<uint8_t, LANES> end; // that each row comes to
 
-    // Find the leaf place[i] of each of 64 rows in a tree, whose codes begin at `base`.
-    void find_leaves(Vector<const uint8_t> codes, int64_t base, Vector<const uint64_t> top, Vector<const uint16_t> ends,
-                     Vector<const Word> nodes, int64_t shift) {
-        const int64_t n_top = top.shape[0], n_ends = ends.shape[0];
+    // Find the ends of rows whose codes begin at `base`.
+    void find_ends(Vector<const uint8_t> codes, int64_t base, Vector<const uint64_t> top, int64_t n_ends) {
+        const int64_t n_top = top.shape[0];
         words[0] = ~uint64_t(0);
         for (int64_t q = 0; q < n_top; ++q) {
             const uint64_t node = top[q], reached = words[q];
@@ -293,12 +314,9 @@ template <class Word> struct Top {
             words[(node >> TOP_RIGHT) & TOP_PLACE] = reached & right;
         }
         std::fill_n(&words[n_top + n_ends], WORDS_NAMED, 0);
-        named.fill(0);
-        for (int64_t end = 0; end < n_ends; end += WORDS_NAMED)
-            name_lanes(&words[n_top + end], static_cast<uint8_t>(end), named.data());
-        for (int64_t i = 0; i < LANES; ++i) place[i] = ends[named[i]];
-        if (nodes.shape[0] > n_top + n_ends)
-            walk_on(codes, base, LANES, nodes, shift, LANES, Vector<int64_t>(place.data(), {LANES}));
+        end.fill(0);
+        for (int64_t e = 0; e < n_ends; e += WORDS_NAMED)
+            name_lanes(&words[n_top + e], static_cast<uint8_t>(e), end.data());
     }
 };
 
@@ -311,15 +329,27 @@ void add_to_many(Vector<const uint8_t> codes, int64_t n_rows, int64_t n_codes, V
                  Vector<const int64_t> roots, Vector<const int64_t> tops, Vector<const uint64_t> top,
                  Vector<const uint16_t> ends, Vector<const int32_t> vector, Matrix<const Value> vectors, int64_t first,
                  int64_t last, Matrix<Sum> sums) {
-    Top<Word> room;
+    Top room;
+    std::array<int64_t, LANES> place;
     for (int64_t t = first; t < last; ++t) {
         const auto tree = nodes.slice(roots[t], roots[t + 1]);
         const auto own = vector.slice(roots[t], roots[t + 1]);
         const auto of_top = top.slice(tops[t], tops[t + 1]);
         const auto of_ends = ends.slice(tops[t] + t, tops[t + 1] + t + 1);
+        const bool goes_on = tree.shape[0] > of_top.shape[0] + of_ends.shape[0];
         for (int64_t low = 0; low < n_rows; low += LANES) {
-            room.find_leaves(codes, low * n_codes, of_top, of_ends, tree, shift);
-            for (int64_t i = 0; i < std::min(LANES, n_rows - low); ++i) add(vectors[own[room.place[i]]], sums[low + i]);
+            const int64_t n = std::min(LANES, n_rows - low);
+            const auto add_leaves = [&](auto leaf) {
+                for (int64_t i = 0; i < n; ++i) add(vectors[own[leaf(i)]], sums[low + i]);
+            };
+            room.find_ends(codes, low * n_codes, of_top, of_ends.shape[0]);
+            if (!goes_on) {
+                add_leaves([&](int64_t i) { return of_ends[room.end[i]]; });
+                continue;
+            }
+            for (int64_t i = 0; i < LANES; ++i) place[i] = of_ends[room.end[i]];
+            walk_on(codes, low * n_codes, LANES, tree, shift, LANES, Vector<int64_t>(place.data(), {LANES}));
+            add_leaves([&](int64_t i) { return place[i]; });
         }
     }
 }
