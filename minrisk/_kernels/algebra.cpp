@@ -16,49 +16,51 @@ namespace minrisk {
 namespace {
 
 constexpr int64_t DEPTH = 256; // terms that are summed in registers, from 0: sums of such sums also lose fewer bits
-constexpr int64_t WIDTH = 16;  // columns of a tile
-constexpr int64_t HEIGHT = 4;  // rows of a tile
 
 #if defined(__GNUC__)
 #if defined(__AVX512F__)
-constexpr int64_t LANES_OF_DOUBLE = 8;
+constexpr int64_t MOST_LANES = 8;
 #elif defined(__AVX__)
-constexpr int64_t LANES_OF_DOUBLE = 4;
+constexpr int64_t MOST_LANES = 4;
 #else
-constexpr int64_t LANES_OF_DOUBLE = 2;
+constexpr int64_t MOST_LANES = 2;
 #endif
-typedef double Lanes __attribute__((vector_size(8 * LANES_OF_DOUBLE), aligned(8)));
+template <int64_t N> struct LanesOf {
+    typedef double type __attribute__((vector_size(8 * N), aligned(8)));
+};
 #else
-constexpr int64_t LANES_OF_DOUBLE = 1;
-typedef double Lanes;
+constexpr int64_t MOST_LANES = 1;
+template <int64_t N> struct LanesOf {
+    typedef double type;
+};
 #endif
 
-// Add to out (height, width) the product of rows of `left` and of a panel (depth, WIDTH).
+// Add to out (HEIGHT, width) the product of rows of `left` and of a panel (depth, WIDTH).
 //
 // Compilers make poor vectors of such a loop over doubles: they do not keep the sums in registers.
-template <int64_t ROWS>
+template <int64_t HEIGHT, int64_t WIDTH>
 void add_tile(const double *left, int64_t next_row, int64_t next, const double *panel, int64_t depth, double *out,
               int64_t next_out, int64_t width) {
-    constexpr int64_t PARTS = WIDTH / LANES_OF_DOUBLE;
-    Lanes sums[ROWS][PARTS] = {};
+    constexpr int64_t LANES = std::min(WIDTH, MOST_LANES), PARTS = WIDTH / LANES;
+    using Lanes = typename LanesOf<LANES>::type;
+    Lanes sums[HEIGHT][PARTS] = {};
     for (int64_t k = 0; k < depth; ++k) {
-        for (int64_t i = 0; i < ROWS; ++i) {
+        for (int64_t i = 0; i < HEIGHT; ++i) {
             const double x = left[i * next_row + k * next];
             for (int64_t part = 0; part < PARTS; ++part)
                 sums[i][part] += x * reinterpret_cast<const Lanes *>(panel + k * WIDTH)[part];
         }
     }
-    for (int64_t i = 0; i < ROWS; ++i) {
+    for (int64_t i = 0; i < HEIGHT; ++i) {
         const double *row = reinterpret_cast<const double *>(sums[i]);
         for (int64_t j = 0; j < width; ++j) out[i * next_out + j] += row[j];
     }
 }
 
-// Compute out = left @ right.
-void product(Strided<const double> left, Strided<const double> right, Matrix<double> out) {
+template <int64_t HEIGHT, int64_t WIDTH>
+void add_product(Strided<const double> left, Strided<const double> right, Matrix<double> out) {
     const int64_t m = left.shape[0], n = right.shape[1], all = left.shape[1];
     Array<double, 1> panel(DEPTH * WIDTH);
-    out.fill(0.0);
     for (int64_t first = 0; first < all; first += DEPTH) {
         const int64_t depth = std::min(DEPTH, all - first);
         for (int64_t column = 0; column < n; column += WIDTH) {
@@ -74,10 +76,21 @@ void product(Strided<const double> left, Strided<const double> right, Matrix<dou
                     tile(&left(i, first), left.strides[0], left.strides[1], panel.data, depth, &out(i, column), n,
                          width);
             };
-            add(add_tile<HEIGHT>, HEIGHT);
-            add(add_tile<1>, 1);
+            add(add_tile<HEIGHT, WIDTH>, HEIGHT);
+            add(add_tile<1, WIDTH>, 1);
         }
     }
+}
+
+// Compute out = left @ right. Whatever the tiles, each entry is the same sum.
+void product(Strided<const double> left, Strided<const double> right, Matrix<double> out) {
+    out.fill(0.0);
+    if (out.shape[1] <= 4)
+        add_product<8, 4>(left, right, out);
+    else if (out.shape[1] <= 8)
+        add_product<8, 8>(left, right, out);
+    else
+        add_product<4, 16>(left, right, out);
 }
 
 // Fill out[i] with the `out.shape[1]` nearest other rows of row `first` + i of Z, in no order; of rows that are equally

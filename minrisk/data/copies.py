@@ -511,7 +511,7 @@ def _chained(Z: FloatArray, radius: float) -> IntArray:
 
     (n, d), k = Z.shape, min(2 * NEIGHBOURS[0], len(Z) - 1)
     if d > NEAR_DIMENSIONS:  # in which rows are as near as they were, or nearer
-        turned = orthonormal(np.random.default_rng(0).normal(size=(d, NEAR_DIMENSIONS)))
+        turned = orthonormal(np.random.default_rng(0).random((d, NEAR_DIMENSIONS)) - 0.5)
         low, bound = product(Z, turned), 1.5 * radius * np.sqrt(NEAR_DIMENSIONS / d)
     else:
         low, bound = Z, radius
