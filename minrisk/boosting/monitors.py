@@ -213,7 +213,7 @@ class EarlyStopping(RiskOfOthers):
     def _is_cheaper(self) -> bool:
         """Compare the decisions here with the constant one."""
         weight, total, squares = self.rows.savings(self._constant) + self._unseen
-        return bool(total > 0.0 and total**2 > squares - total**2 / weight)
+        return bool(total > 0.0 and total * total > squares - total * total / weight)
 
 
 class Stages:

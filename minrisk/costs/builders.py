@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minrisk._kernels.functions import power
 from minrisk._typing import FloatArray, Int32Array
 from minrisk.costs.labels import Labels, as_labels, listed, match_decisions, match_labels, refer_labels, unmatched
 from minrisk.costs.matrix import CostMatrix, is_series
@@ -92,7 +93,7 @@ def ordinal(classes: Any, p: float = 1.0) -> CostMatrix:
     if not _is_finite(p) or p <= 0:
         raise ValueError(f"p must be a finite number above 0, got {p!r}: use p=1 for absolute distance, 2 for squared.")
     rank = np.arange(count, dtype=np.float64)
-    cost = CostMatrix(np.abs(rank[:, None] - rank[None, :]) ** p, labels)
+    cost = CostMatrix(power(np.abs(rank[:, None] - rank[None, :]), p), labels)
     return cost._from_lowest() if count > 2 else cost  # two classes are as far from each other in either order
 
 

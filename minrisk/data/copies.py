@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minrisk._kernels.functions import exp, log
+from minrisk._kernels.functions import exp, log, power
 from minrisk._typing import Codes, FloatArray, IntArray, Keys
 from minrisk._utils.algebra import orthonormal, product
 from minrisk.data.row_blocks import blocks_of
@@ -450,7 +450,7 @@ def _near(distances: FloatArray, k: int) -> tuple[FloatArray, np.ndarray]:
         return distances, np.zeros(len(distances), dtype=np.bool_)
     spread = float(np.mean(log(D[:, -1] / D[:, k - 1])))
     dimension = float(np.sum(1.0 / np.arange(k, 2 * k))) / max(spread, SMALLEST)  # its maximum likelihood
-    least = (1.0 - (1.0 - CHANCE) ** (1.0 / (k - 1))) ** (1.0 / dimension)
+    least = power(1.0 - power(1.0 - CHANCE, 1.0 / (k - 1)), 1.0 / dimension)
     return D, D[:, 0] < least * D[:, k - 1]
 
 

@@ -14,6 +14,7 @@ from minrisk._kernels.similarity import real_distances, stored_distances, whole_
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils.algebra import principal_components
 from minrisk._utils.memory import points, read_only
+from minrisk.data.row_keys import numbered_keys
 from minrisk.data.sparse import SparseRows
 
 NORMAL_IQR = 1.3489795003921634  # interquartile range of a standard normal
@@ -122,9 +123,9 @@ class Points:
 
     def along(self, zero: FloatArray) -> FloatArray:
         """Say where points are along a fixed direction, from the point `zero` on, (n,)."""
-        found = np.zeros(self.X.shape[1])
+        found, direction = np.zeros(self.X.shape[1]), _direction(len(zero))
         for j, feature in enumerate(self.X):
-            found += np.cos(j) * (feature - zero[j] if zero[j] else feature)
+            found += direction[j] * (feature - zero[j] if zero[j] else feature)
         return found
 
     def coincident(self) -> tuple[IntArray, int]:
@@ -144,6 +145,11 @@ class Points:
         for j in range(d):  # of numbers near 0, so that products lose nothing to rounding
             Z[:, j] = (self.X[j] - middle[j]) / extent
         return principal_components(Z, n_components) if n > n_components < d else Z
+
+
+def _direction(n_features: int) -> FloatArray:
+    """Return a fixed direction, (d,), of which no few entries have a simple sum."""
+    return np.asarray(numbered_keys(np.arange(n_features), 0) / 2.0**64 - 0.5)
 
 
 def _middle_and_spread(z: FloatArray, weight: FloatArray, robust: bool) -> tuple[float, float]:
@@ -227,8 +233,7 @@ class SparsePoints:
 
     def along(self, zero: FloatArray) -> FloatArray:
         """Return what `Points.along` gives, (n,)."""
-        cosines = np.array([np.cos(j) for j in range(len(self.zero))])  # as one by one, which may round otherwise
-        terms = cosines[self.features] * (self.values - self.zero[self.features])
+        terms = _direction(len(self.zero))[self.features] * (self.values - self.zero[self.features])
         row = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         return np.asarray(np.bincount(row, weights=terms, minlength=len(self)), dtype=np.float64)
 

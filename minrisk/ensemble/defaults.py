@@ -7,8 +7,11 @@ model but only time and memory stand in `minrisk.ensemble.driver`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from minrisk._kernels.functions import power
 
 # -- folds and rounds --------------------------------------------------------------------------------------------------
 FOLDS = 4  # members of a kind, unless `cv` says otherwise
@@ -100,7 +103,7 @@ def challenger_share(n_rows: float) -> float:
 # -- trees -------------------------------------------------------------------------------------------------------------
 def wideness(n_rows: float, n_features: int) -> float:
     """Return from 0 to 1 how much data are like texts by their words, of more than 2000 features."""
-    of_features = (n_features / WIDE_FEATURES) ** 3
+    of_features = power(n_features / WIDE_FEATURES, 3)
     return of_features / (1.0 + of_features) * n_rows / (n_rows + WIDE_ROWS)
 
 
@@ -112,7 +115,7 @@ def is_wide(n_rows: float, n_features: int) -> bool:
 def learning_rate(n_rows: float) -> float:
     """Return shorter steps on many rows, whose members are stopped late enough for more of them."""
     # Noise asks for shorter steps (30 000 rows: 1 % of the log-loss), but large trees learn in few steps.
-    return float(max(0.35, 0.5 * min(1.0, 15_000 / n_rows) ** 0.5))
+    return float(max(0.35, 0.5 * math.sqrt(min(1.0, 15_000 / n_rows))))
 
 
 def smoothing(n_rows: float, n_features: int) -> float:
@@ -120,7 +123,7 @@ def smoothing(n_rows: float, n_features: int) -> float:
     usual = 1e-3 / (1.0 + n_rows / 10_000)
     wide = wideness(n_rows, n_features)
     # A rare word says much of few rows (news20: 19.2 % of errors become 16.9 %).
-    return float(usual ** (1.0 - wide) * min(usual, 1e-5) ** wide)
+    return float(power(usual, 1.0 - wide) * power(min(usual, 1e-5), wide))
 
 
 def n_leaves(n_rows: float, n_outputs: int, n_features: int) -> int:

@@ -271,7 +271,7 @@ def rounding_exponent(link: Link | None, temperature: float, n_trees: int) -> in
     `ROUNDING`.
     """
     slope = 1.0 if link is None else LINK_KERNELS[link][1]
-    return math.floor(math.log2(defaults.ROUNDING * temperature / slope * math.sqrt(12.0 / max(1, n_trees))))
+    return math.frexp(defaults.ROUNDING * temperature / slope * math.sqrt(12.0 / max(1, n_trees)))[1] - 1
 
 
 def mean_losses(ensemble: Ensemble) -> FloatArray:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from minrisk._kernels.functions import power
 from minrisk._typing import Codes, FloatArray, IntArray, Keys, Labels
 from minrisk._utils import warn_caller
 from minrisk.costs.units import scaled
@@ -170,7 +171,7 @@ def fold_weights(codes: Codes, weight: FloatArray) -> FloatArray:
     # Rows of nearly no weight must not fill a fold, and heavy ones must not empty others.
     root = np.sqrt(np.sqrt(weight))
     of_class = np.bincount(codes, root * root) / np.maximum(np.bincount(codes, root), np.finfo(np.float64).tiny)
-    return np.minimum(1.0, (root / of_class[codes]) ** 4)
+    return np.minimum(1.0, power(root / of_class[codes], 4))
 
 
 def grouped_folds(

@@ -28,7 +28,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from minrisk._kernels._dtypes import LEAF_BIN
-from minrisk._kernels.functions import exp, expm1, log
+from minrisk._kernels.functions import exp, expm1, log, power
 from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._utils.algebra import eigenvectors, product, weighted_sum
 from minrisk._utils.minimising import minimise
@@ -307,7 +307,7 @@ def penalty_of(n_rounds: int, crowding: float) -> float:
     """Return share of the rows' weight, where there are so many columns for each row."""
     # It falls to a third or so at the next checkpoint.
     first = defaults.LOGISTIC_PENALTY + crowding
-    return float(first * (defaults.FIRST_CHECKPOINT / n_rounds) ** 5)
+    return float(first * power(defaults.FIRST_CHECKPOINT / n_rounds, 5))
 
 
 class LogisticMember(Member):

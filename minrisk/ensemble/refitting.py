@@ -20,7 +20,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_consistent_length
 
-from minrisk._kernels.functions import exp, log
+from minrisk._kernels.functions import exp, log, power
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils.algebra import product
 from minrisk._utils.minimising import minimise
@@ -60,7 +60,7 @@ def refreshed(model: Any, X: Any, y: Any, sample_weight: Any, cost: Any) -> Any:
     weight = given.weight
     X, labels, weight = X[weight > 0.0], labels[weight > 0.0], weight[weight > 0.0]
     # as many rows as (sum sqrt w)^2 / sum w: one row that is there very often leaves the others what they say
-    weight *= (math.fsum(np.sqrt(weight)) / math.fsum(weight)) ** 2
+    weight *= power(math.fsum(np.sqrt(weight)) / math.fsum(weight), 2)
     if len(X) < 2:
         raise ValueError(f"refit_leaves needs two rows at least, got {len(X)} of some weight.")
     codes = np.searchsorted(fitted.classes_, labels)

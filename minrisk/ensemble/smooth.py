@@ -25,7 +25,7 @@ from typing import Self
 
 import numpy as np
 
-from minrisk._kernels.functions import exp
+from minrisk._kernels.functions import exp, power
 from minrisk._kernels.linear import residuals
 from minrisk._typing import FloatArray, LeftOut
 from minrisk._utils.algebra import eigenvectors, product
@@ -135,7 +135,7 @@ class SmoothMember(Member):
             while self.reached < checkpoint:
                 residuals(product(self._rows, self._weights), self.start, self._label, self._row_weight, left)
                 step = product(self._rows.T, left)
-                step /= bound + most / (1.0 + self.reached / bend) ** 2
+                step /= bound + most / power(1.0 + self.reached / bend, 2)
                 self._weights += step
                 self.reached += 1
             self._scores[checkpoint] = (self.start + product(self._left_out, self._weights)).astype(np.float32)

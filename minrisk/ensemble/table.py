@@ -451,7 +451,7 @@ def shrunk_covariance(Z: FloatArray, weight: FloatArray) -> FloatArray:
     total = weight.sum()
     S = product((Z * weight[:, None]).T, Z) / total
     mean = np.trace(S) / len(S)
-    apart = float(np.sum(S**2) - mean**2 * len(S))
+    apart = float(np.sum(S**2) - mean * mean * len(S))
     noise = float(weighted_sum(weight, np.sum(Z**2, axis=1) ** 2) / total - np.sum(S**2)) / total
     share = min(1.0, max(0.0, noise / apart)) if apart > 0 else 1.0
     return np.asarray((1 - share) * S + (share * mean + 1e-9) * np.eye(len(S)))

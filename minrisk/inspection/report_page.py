@@ -15,6 +15,7 @@ import numpy as np
 import minrisk
 from minrisk._kernels.functions import log
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils.algebra import product
 from minrisk._utils.packages import library
 from minrisk._utils.text import first_of, printable, short
 from minrisk.costs import CostMatrix
@@ -447,7 +448,7 @@ class JudgedRows:
         self.least: FloatArray = values.min(axis=1)[line]
         self.class_weights = np.bincount(truth, self.weight, len(samples.classes))
         weights = self.weight if samples.per_row else self.class_weights
-        self.constant = int((weights / weights.max() @ values).argmin())
+        self.constant = int(product(weights / weights.max(), values).argmin())
         self.costs_of_constant: FloatArray = values[line, self.constant]
         self.referrals: list[int] = no_classes(samples.decisions, samples.classes)
         right = np.array(match_labels(samples.classes, samples.decisions))[truth]  # -1: no decision is
@@ -498,7 +499,7 @@ class JudgedRows:
         weight, n = self.weight / self.weight.max(), int(np.count_nonzero(self.weight))
         largest = float(np.abs(values).max(initial=0.0)) or 1.0  # so that squares of huge costs stay finite
         share = values / largest
-        mean = float(weight @ share / weight.sum())
+        mean = float(np.sum(weight * share) / weight.sum())
         spread = float(np.sqrt(((weight * (share - mean)) ** 2).sum() * n / max(1, n - 1)) / weight.sum())
         return MeanValue(largest * mean, largest * spread if n > 1 else np.nan)
 

@@ -475,7 +475,7 @@ def _leaves(model: Any, x: FloatArray) -> Iterator[tuple[dict[int, tuple[float, 
         response = 1.0 if packed.value is None else float(packed.value[node])
         if packed.slope is not None and packed.slope[node] != 0.0 and not np.isnan(z := float(x[feature[node]])):
             response += float(packed.slope[node]) * (z - float(packed.origin[node]))
-        weight = abs(response) * math.hypot(*vectors[vector[node]])
+        weight = abs(response) * math.sqrt(math.fsum(vectors[vector[node]] ** 2))
         if weight > 0:
             yield bounds, weight
 

@@ -120,7 +120,7 @@ class CoupledLoss(SeparableLoss):
     def phantom(self, a: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the first and second derivative of F(a) + F(-a)."""
         if self.base == "logistic":
-            return tanh(a / 2) / log(2), 0.5 / log(2) / cosh(a / 2) ** 2
+            return tanh(a / 2) / log(2.0), 0.5 / log(2.0) / cosh(a / 2) ** 2
         if self.base == "squared":
             return 4.0 * a, np.full_like(a, 4.0)
         return 2.0 * sinh(a), 2.0 * cosh(a)
@@ -255,13 +255,14 @@ def entry_floors(base: str, plus: FloatArray, minus: FloatArray) -> FloatArray:
         return np.asarray(4.0 * plus * share)  # at h = (c- - c+) / (c- + c+)
     inside = (share > 0) & (share < 1)
     q = np.where(inside, share, 0.5)
-    entropy = -(q * np.log2(q) + (1 - q) * np.log2(1 - q))  # at h = ln(c- / c+)
+    entropy = -(q * log(q) + (1 - q) * log(1 - q)) / log(2.0)  # at h = ln(c- / c+)
     return np.where(inside, total * entropy, 0.0)
 
 
 # -- functions of users ------------------------------------------------------------------------------------------------
 # x where F is looked at, which are seldom kinks of it
-PLACES = np.concatenate([-np.logspace(3, 1.5, 50), np.arange(-30.0, 0.0, 0.02501), np.arange(0.0, 30.0, 0.02501)])
+FAR_PLACES = -exp(np.linspace(log(1e3), log(30.0), 50))
+PLACES = np.concatenate([FAR_PLACES, np.arange(-30.0, 0.0, 0.02501), np.arange(0.0, 30.0, 0.02501)])
 FARTHEST_FLOOR, FLOOR_STEPS = 60.0, 80  # scores between which an entry's least value is sought, and steps to it
 BETWEEN = np.linspace(-1.0, 1.0, 129)  # of scores, between which F'' is at most twice as large as there
 

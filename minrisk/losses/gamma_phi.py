@@ -15,7 +15,7 @@ import numpy as np
 
 from minrisk._kernels._dtypes import FAR
 from minrisk._kernels.elementary import HIGHEST_EXPONENT
-from minrisk._kernels.functions import exp, expit, log1p, softplus
+from minrisk._kernels.functions import exp, expit, log, log1p, softplus
 from minrisk._typing import FloatArray
 from minrisk.losses.base import Differences
 from minrisk.rows.costs import RowCosts
@@ -25,7 +25,7 @@ Elementwise = Callable[[FloatArray], Any]
 NEAR = 1e-5  # half the distance of two values that derivatives are compared with
 CLOSE = 1e-3  # share by which these may differ
 MARGINS = np.arange(-20.0, 20.0, 0.02501)  # where phi is looked at, and gamma
-SUMS = np.logspace(-2, 4, 200)
+SUMS = exp(np.linspace(log(1e-2), log(1e4), 200))
 
 
 class Smooth(NamedTuple):

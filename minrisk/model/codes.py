@@ -7,7 +7,6 @@ Research 2000.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,7 +19,7 @@ from minrisk._utils.algebra import product
 from minrisk._utils.memory import empty
 from minrisk._utils.workers import Workers
 
-DENSE_BITS = 10.0  # bits of a dense code, times log2 of the number of classes (Allwein et al., Sec. 6)
+DENSE_BITS = 10  # bits of a dense code, times log2 of the number of classes (Allwein et al., Sec. 6)
 CODES_TRIED = 10_000  # draws of a dense code, of which the best is taken (there, too)
 CODE_WORK = 2e9  # multiplications that the draws may take together: of hundreds of classes there are fewer draws
 DECODED_ROWS = 1024  # rows from which threads share a decoding
@@ -83,7 +82,7 @@ def dense(n_classes: int, seed: int) -> FloatArray:
 @lru_cache(maxsize=32)
 def _dense(n_classes: int, seed: int) -> FloatArray:
     """See `dense`."""
-    L = math.ceil(DENSE_BITS * math.log2(n_classes))
+    L = (n_classes**DENSE_BITS - 1).bit_length()  # ceil(DENSE_BITS log2 K)
     draws = int(min(CODES_TRIED, max(1, CODE_WORK // (n_classes**2 * L))))
     rng = np.random.default_rng(seed)
     best, farthest = np.empty((0, 0)), -1

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from minrisk._kernels.functions import arctanh, cosh, log, sinh, tanh
+from minrisk._kernels.functions import arctanh, exp, log, tanh
 from minrisk._kernels.split import SIDES_GAIN
 from minrisk._typing import FloatArray
 from minrisk.losses.base import EXPONENTIAL, SEPARABLE, SIGNS, STUMPS
@@ -101,7 +101,8 @@ def minimiser(gradient: FloatArray, room: FloatArray) -> FloatArray:
 
 def value_after(gradient: FloatArray, hessian: FloatArray, vector: FloatArray) -> float:
     """Return the exponential loss after this vector, T cosh a - E sinh a."""
-    return float(np.sum(hessian * cosh(vector) - gradient * sinh(vector)))
+    grown = exp(vector)
+    return 0.5 * float(np.sum((hessian - gradient) * grown + (hessian + gradient) / grown))
 
 
 # -- Newton's method ---------------------------------------------------------------------------------------------------

@@ -151,8 +151,8 @@ def predicted(before: Point | None, point: Point) -> tuple[float, float]:
     h = slope - before.slope
     t = -before.slope / h
     guess = (
-        (1.0 + 2.0 * t) * (1.0 - t) ** 2 * before.alpha
-        + t * (1.0 - t) ** 2 * h / before.curvature
+        (1.0 + 2.0 * t) * (1.0 - t) * (1.0 - t) * before.alpha
+        + t * (1.0 - t) * (1.0 - t) * h / before.curvature
         + t * t * (3.0 - 2.0 * t) * alpha
         + t * t * (t - 1.0) * h / curvature
     )

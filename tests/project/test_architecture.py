@@ -188,3 +188,67 @@ def test_files_are_written_in_one_way(path):
 def test_no_property_has_a_lock(path):
     """See `minrisk._utils`: a fork may leave it locked."""
     assert not re.search(r"^from functools import .*cached_property", path.read_text(), re.M)
+
+
+# -- the same bits everywhere -----------------------------------------------------------------------------------------
+OF_LIBRARIES = {  # functions that NumPy and the C library round otherwise on other processors
+    *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "logspace", "geomspace"),
+    *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "asin", "acos", "atan", "atan2", "sinc"),
+    *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "asinh", "acosh", "atanh"),
+    *("pow", "power", "float_power", "cbrt", "hypot", "dist", "erf", "erfc", "gamma", "lgamma", "i0"),
+    *("dot", "vdot", "inner", "matmul", "tensordot", "einsum", "linalg", "cov", "corrcoef"),
+}
+FOR_PEOPLE = {"cli", "comparison/result.py", "comparison/statistics.py", "inspection/plotting.py"}  # no model has these
+EXACT = {
+    "model/codes.py",  # powers of whole numbers, which Python takes exactly
+    "learners/most_violated.py",  # lengths along an axis, which NumPy sums in one order
+    "steps/penalised.py",  # as there
+    "_utils/algebra.py",  # products with sparse matrices, which SciPy sums in one order
+    "ensemble/refitting.py",  # as there
+}
+
+
+def functions_of_libraries(path):
+    """Return lines that take one, and powers but those of a number that is written out, and squares.
+
+    NumPy squares arrays by a product. Squares of single numbers should be products, which no test can tell.
+    """
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if node.value.id in ("np", "numpy", "math") and node.attr in OF_LIBRARIES:
+                yield node.lineno, ast.unparse(node)
+        elif isinstance(node, ast.ImportFrom) and node.module in ("math", "numpy"):
+            yield from ((node.lineno, alias.name) for alias in node.names if alias.name in OF_LIBRARIES)
+        elif isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(node.op, ast.Pow):
+            base, exponent = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
+            squared = isinstance(exponent, ast.Constant) and exponent.value == 2
+            if not isinstance(base, ast.Constant) and not squared:
+                yield node.lineno, ast.unparse(node)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "pow":
+            yield node.lineno, "pow"
+        elif isinstance(node, (ast.BinOp, ast.AugAssign)) and isinstance(node.op, ast.MatMult):
+            yield node.lineno, ast.unparse(node)
+    others = ("scipy.special", "scipy.linalg", "scipy.optimize", "sklearn.decomposition", "sklearn.neighbors")
+    yield from ((1, name) for name in imports(path) if name.startswith(others))
+
+
+def test_fits_take_functions_and_products_of_our_own():
+    for path in FILES:
+        place = path.relative_to(ROOT).as_posix()
+        if place in FOR_PEOPLE | EXACT or part_of(path) in FOR_PEOPLE:
+            continue
+        for line, found in functions_of_libraries(path):
+            raise AssertionError(
+                f"minrisk/{place}:{line} takes {found}, which differs in the last bit from processor to processor: "
+                "take it from minrisk._kernels.functions (exp, log, power and more) or minrisk._utils.algebra."
+            )
+
+
+def test_kernels_take_elementary_functions_of_our_own():
+    names = "|".join(sorted(OF_LIBRARIES - {"dist", "gamma"}))
+    for path in [*ROOT.glob("_kernels/*.cpp"), *ROOT.glob("_kernels/*.hpp")]:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            assert not re.search(rf"std::({names})\(", line), (
+                f"{path.name}:{number} takes a function of the C library, which differs in the last bit from "
+                "processor to processor: take it from elementary.hpp."
+            )
