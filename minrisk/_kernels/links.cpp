@@ -11,25 +11,40 @@ namespace {
 
 constexpr int64_t SIGMOID = 0, SOFTMAX = 1; // what makes probabilities of scores
 
-// Return log of 1 / (1 + exp(-x)), or of exp(x - top).
-double log_of(double x, double top, bool sigmoid) {
-    if (!sigmoid) return x - top;
-    return x > -30.0 ? -log1p(exponential(-x)) : x;
-}
+// Probabilities p_k in proportion to sigmoid(x_k), or to exp(x_k).
+struct Probabilities {
+    Array<double, 1> log_p, p, rest; // rest: the slope of log p_k before it is scaled, 1 - sigmoid(x_k) or 1
 
-// Compute log_p[k] = log p_k, with p_k in proportion to sigmoid(x_k), or to exp(x_k).
-void log_probabilities(int64_t kind, Vector<const double> x, Vector<double> log_p) {
-    const int64_t K = x.shape[0];
-    double top = x[0], total = 0.0;
-    for (int64_t k = 1; k < K; ++k) top = std::max(top, x[k]);
-    const bool sigmoid = kind == SIGMOID && top > -30.0; // if not, all sigmoids are exponentials, to float64
-    for (int64_t k = 0; k < K; ++k) {
-        log_p[k] = log_of(x[k], top, sigmoid);
-        total += exponential(log_p[k]);
+    explicit Probabilities(int64_t K) : log_p(K), p(K), rest(K) {}
+
+    void fill(int64_t kind, Vector<const double> x) {
+        const int64_t K = x.shape[0];
+        double top = x[0], total = 0.0;
+        for (int64_t k = 1; k < K; ++k) top = std::max(top, x[k]);
+        for (int64_t k = 0; k < K; ++k) {
+            if (kind == SIGMOID) {
+                const double e = exponential(-x[k]);
+                p[k] = 1.0 / (1.0 + e);
+                rest[k] = e / (1.0 + e);
+                log_p[k] = x[k] > -30.0 ? -log1p(e) : x[k];
+            } else {
+                rest[k] = 1.0;
+            }
+        }
+        if (kind != SIGMOID || !(top > -30.0)) { // where all sigmoids are exponentials, to float64
+            for (int64_t k = 0; k < K; ++k) {
+                log_p[k] = x[k] - top;
+                p[k] = exponential(log_p[k]);
+            }
+        }
+        for (int64_t k = 0; k < K; ++k) total += p[k];
+        const double log_total = log(total);
+        for (int64_t k = 0; k < K; ++k) {
+            log_p[k] -= log_total;
+            p[k] /= total;
+        }
     }
-    total = log(total);
-    for (int64_t k = 0; k < K; ++k) log_p[k] -= total;
-}
+};
 
 // Return what is wanted of a class other than the label's: an equal share of `caution`.
 double target_of_others(double caution, int64_t K) {
@@ -45,21 +60,22 @@ void along(int64_t kind, Matrix<const double> base, Vector<const Fold> fold, Mat
            Vector<const int32_t> label, double caution, Matrix<double> out) {
     const int64_t n = scores.shape[0], K = scores.shape[1];
     const double of_others = target_of_others(caution, K);
-    const Array<double, 1> x(K), log_p(K);
+    const Array<double, 1> x(K);
+    Probabilities share(K);
+    const auto &[log_p, p, rest] = share;
     for (int64_t i = 0; i < n; ++i) {
         const auto own = base[fold[i]];
         const auto s = scores[i];
         for (int64_t k = 0; k < K; ++k) x[k] = own[k] + weight * s[k];
-        log_probabilities(kind, x, log_p);
+        share.fill(kind, x);
         double loss = 0.0, slope = 0.0, mean = 0.0, square = 0.0, all = 0.0;
         for (int64_t k = 0; k < K; ++k) {
-            const double p = exponential(log_p[k]), target = k == label[i] ? 1.0 : of_others;
-            const double move = kind == SIGMOID ? s[k] / (1.0 + exponential(x[k])) : s[k];
+            const double target = k == label[i] ? 1.0 : of_others, move = s[k] * rest[k];
             loss -= target * log_p[k];
             slope -= target * move;
             all += target;
-            mean += p * move;
-            square += p * move * move;
+            mean += p[k] * move;
+            square += p[k] * move * move;
         }
         out(i, 0) = loss;
         out(i, 1) = slope + all * mean;
@@ -74,12 +90,14 @@ void mixed_residuals(int64_t kind, Matrix<const double> base, Vector<const Fold>
                      Matrix<double> residuals) {
     const int64_t n = scores.shape[0], K = scores.shape[1];
     const double of_others = target_of_others(caution, K);
-    const Array<double, 1> x(K), log_p(K);
+    const Array<double, 1> x(K);
+    Probabilities share(K);
+    const auto &[log_p, p, rest] = share;
     for (int64_t i = 0; i < n; ++i) {
         const int64_t y = label[i];
         const auto own = base[fold[i]];
         for (int64_t k = 0; k < K; ++k) x[k] = own[k] + shift[k] + scores(i, k);
-        log_probabilities(kind, x, log_p);
+        share.fill(kind, x);
         double loss = 0.0, all = 0.0;
         for (int64_t k = 0; k < K; ++k) {
             const double target = k == y ? 1.0 : of_others;
@@ -88,8 +106,7 @@ void mixed_residuals(int64_t kind, Matrix<const double> base, Vector<const Fold>
         }
         losses[i] = loss;
         for (int64_t k = 0; k < K; ++k) {
-            const double residual = all * exponential(log_p[k]) - (k == y ? 1.0 : of_others);
-            residuals(i, k) = kind == SIGMOID ? residual / (1.0 + exponential(x[k])) : residual;
+            residuals(i, k) = (all * p[k] - (k == y ? 1.0 : of_others)) * rest[k];
         }
     }
 }
@@ -165,7 +182,7 @@ void mean_gradients(int64_t kind, double scale, Vector<const double> start, Matr
                     p[k] = scale * ((1.0 - t) * start[k] + t * s[k]);
                     top = std::max(top, p[k]);
                 }
-                const bool sigmoid = kind == SIGMOID && top > -30.0; // if not, see `log_probabilities`
+                const bool sigmoid = kind == SIGMOID && top > -30.0; // if not, see `Probabilities`
                 double total = 0.0, cost = 0.0;
                 for (int64_t k = 0; k < K; ++k) {
                     const double x = p[k];

@@ -262,9 +262,10 @@ class Regression:
     def loss(self, along: FloatArray, intercept: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Return the mean log-loss, and its slopes."""
         top = intercept.max()
-        total = float(exp(intercept - top).sum())
+        shares = exp(intercept - top)
+        total = float(shares.sum())
         value = self._half * float((log(total) + top - intercept).sum())
-        level = self._half * (len(intercept) * exp(intercept - top) / total - 1.0)
+        level = self._half * (len(intercept) * shares / total - 1.0)
         slope = np.zeros_like(along)
         # The rows before the fold and behind it: a slice of each needs no copy.
         for coordinates, label, weight in self._parts:
