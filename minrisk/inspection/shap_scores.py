@@ -11,7 +11,7 @@ from minrisk._kernels import shapley as kernels
 from minrisk._kernels._dtypes import FAR
 from minrisk._kernels.functions import exp
 from minrisk._typing import FloatArray, Int32Array, IntArray
-from minrisk._utils.algebra import product
+from minrisk._utils.algebra import eigenvectors, product
 from minrisk._utils.memory import points, read_only
 from minrisk._utils.workers import Workers
 from minrisk.data.sparse import block_height
@@ -34,10 +34,24 @@ NO_BACKGROUND = (
 
 def gauss_legendre(most: int) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return rules of 0, 1, ... `most` points on [0, 1]: where each begins, all points, all weights."""
-    rules = [np.polynomial.legendre.leggauss(n) for n in range(1, most + 1)]
+    rules = [_legendre(n) for n in range(1, most + 1)]
     first = np.concatenate([[0, 0], np.cumsum(np.arange(1, most + 1))]).astype(np.int64)
     point, weight = (np.concatenate([np.empty(0), *(rule[part] for rule in rules)]) for part in (0, 1))
     return read_only(first), read_only((point + 1.0) / 2.0), read_only(weight / 2.0)
+
+
+def _legendre(n: int) -> tuple[FloatArray, FloatArray]:
+    """Return points and weights of n points on [-1, 1]: the roots of Legendre's polynomial (Golub and Welsch, 1969)."""
+    k = np.arange(1, n)
+    beside = k / np.sqrt(4.0 * k * k - 1.0)
+    points = eigenvectors(np.diag(beside, 1) + np.diag(beside, -1))[0]
+    for _ in range(2):  # Newton's steps make up for rounding
+        before, value = np.zeros(n), np.ones(n)
+        for j in range(n):
+            before, value = value, ((2 * j + 1) * points * value - j * before) / (j + 1)
+        slope = n * (before - points * value) / ((1.0 - points) * (1.0 + points))
+        points = points - value / slope
+    return points, 2.0 / ((1.0 - points) * (1.0 + points) * slope**2)
 
 
 class TreeNodes:
