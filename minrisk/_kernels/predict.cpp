@@ -544,18 +544,21 @@ void needed_leads(Matrix<const double> scores, double scale, Matrix<const double
     }
 }
 
-// Decide few rows stage by stage, -1 where it takes all trees; then scores[i] are complete.
+// Decide few rows stage by stage, -1 where it takes all trees; then scores[i] are complete. Return how many these are.
 template <class Word>
-void decide_few(Matrix<const uint8_t> codes, Vector<const Word> nodes, Vector<const int64_t> roots,
-                Vector<const int32_t> vector, Matrix<const int16_t> vectors, Vector<const int64_t> ends, double unit,
-                Matrix<double> scores, double scale, Matrix<const double> costs, bool plain, Cube<const double> rises,
-                Vector<const double> leads, Vector<int64_t> decision) {
+int64_t decide_few(Matrix<const double> X, Vector<const int64_t> features, Matrix<const double> thresholds,
+                   Vector<const Word> nodes, Vector<const int64_t> roots, Vector<const int32_t> vector,
+                   Matrix<const int16_t> vectors, Vector<const int64_t> ends, double unit, Matrix<double> scores,
+                   double scale, Matrix<const double> costs, bool plain, Cube<const double> rises,
+                   Vector<const double> leads, Vector<int64_t> decision) {
     const int64_t K = scores.shape[1], n_trees = roots.shape[0] - 1;
     Array<double, 1> score(K);
     Array<double, 2> odds(3, K);
     Array<int32_t, 2> sums(1, vectors.shape[1]);
-    for (int64_t i = 0; i < codes.shape[0]; ++i) {
-        const auto code = codes.slice(i, i + 1);
+    const auto code = zeros<uint8_t>(1, std::max<int64_t>(1, features.shape[0])); // of which leaves read one
+    int64_t n_open = 0;
+    for (int64_t i = 0; i < X.shape[0]; ++i) {
+        encode_few(X, features, thresholds, i, code);
         sums.fill(0);
         int64_t first = 0;
         decision[i] = -1;
@@ -568,8 +571,10 @@ void decide_few(Matrix<const uint8_t> codes, Vector<const Word> nodes, Vector<co
         if (decision[i] < 0) {
             add_to_few<Word, int16_t, int32_t>(code, nodes, roots, vector, vectors, first, n_trees, sums);
             for (int64_t k = 0; k < K; ++k) scores(i, k) += unit * sums(0, k);
+            ++n_open;
         }
     }
+    return n_open;
 }
 
 } // namespace
