@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.before_after COMMIT`` fits small problems with every estimator, and every kind of member of
 `MinRiskClassifier`, by this tree and by that of the commit, and compares their files byte for byte. With `--speed` it
-times whole fits and predictions of both in turns, each in a fresh process of one thread.
+times whole fits and predictions of both in turns, each in a fresh process of one thread. A commit whose machine
+code is another, or that runs in another environment, is given by `--tree` and `--python`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import numpy as np
 from benchmarks.common import DATA, ROOT, load, parser, save, show
 
 COSTS = np.array([[0.0, 1.0, 2.0], [5.0, 0.0, 1.0], [10.0, 3.0, 0.0]])
+KERNELS = "minrisk/_kernels"
 LARGEST_RATIO = 1.03  # of processor seconds
 TURNS = 5
 
@@ -214,38 +216,66 @@ def spent(run: Callable[[], Any], least: float = 0.3) -> float:
     return float(np.median(times[1:] if len(times) > 1 else times))
 
 
+def many_classes() -> tuple[np.ndarray, np.ndarray]:
+    """1000 classes, of 20 000 rows."""
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(20_000, 20))
+    return X, (X @ rng.normal(size=(20, 1000))).argmax(axis=1)
+
+
+def words_counted() -> tuple[Any, np.ndarray]:
+    """4000 rows of news20, sparse."""
+    import pandas as pd
+    from scipy import sparse
+
+    labels = pd.read_csv(DATA / "news20" / "labels.csv")["target"].to_numpy()
+    rows = np.random.default_rng(10).permutation(len(labels))[:4000]
+    return sparse.load_npz(DATA / "news20" / "counts.npz").tocsr().astype(np.float64)[rows], labels[rows]
+
+
 def speeds(quick: bool) -> dict[str, float]:
     """Processor seconds of fits and predictions, one thread."""
-    from minrisk import MinRiskClassifier, REBELClassifier
+    from minrisk import MCBoostClassifier, MinRiskClassifier, REBELClassifier
 
-    found = {}
-    iris = load("iris")
-    tasks: dict[str, tuple[Any, np.ndarray, np.ndarray]] = {
-        "iris": (MinRiskClassifier(random_state=0, n_jobs=1), iris.X, iris.y)
-    }
+    def set_of(name: str) -> tuple[np.ndarray, np.ndarray]:
+        data = load(name)
+        return np.asarray(data.X, dtype=np.float64), np.asarray(data.y)
+
+    found, usual = {}, {"random_state": 0, "n_jobs": 1}
+    tasks: dict[str, tuple[Any, Any, np.ndarray]] = {"iris": (MinRiskClassifier(**usual), *set_of("iris"))}
     if not quick:
-        vehicle, letter, mnist = load("vehicle"), load("letter"), load("mnist").official()
+        vehicle, (pixels, digits, *_) = set_of("vehicle"), load("mnist").official()
         tasks |= {
-            "vehicle": (MinRiskClassifier(random_state=0, n_jobs=1), vehicle.X, vehicle.y),
-            "letter": (MinRiskClassifier(random_state=0, n_jobs=1, n_estimators=60), letter.X, letter.y),
-            "MNIST, 20 rounds": (REBELClassifier(n_estimators=20, max_depth=4, n_jobs=1), mnist[0], mnist[1]),
-            "100 000 x 30, 20 rounds": (MinRiskClassifier(random_state=0, n_jobs=1, n_estimators=20), *large()),
+            "vehicle": (MinRiskClassifier(**usual), *vehicle),
+            "vehicle, REBEL": (REBELClassifier(n_estimators=100, max_depth=2, n_jobs=1), *vehicle),
+            "vehicle, GLL-MCBoost": (MCBoostClassifier(1.0 - np.eye(4), n_estimators=30, n_jobs=1), *vehicle),
+            "letter, 30 rounds": (MinRiskClassifier(**usual, n_estimators=30), *set_of("letter")),
+            "10 000 of MNIST, REBEL, 20 rounds": (
+                REBELClassifier(n_estimators=20, max_depth=4, n_jobs=1),
+                np.asarray(pixels[:10_000], dtype=np.float64),
+                digits[:10_000],
+            ),
+            "100 000 x 30, 5 rounds": (MinRiskClassifier(**usual, n_estimators=5), *large()),
+            "4000 of news20, REBEL, 20 rounds": (
+                REBELClassifier(n_estimators=20, max_depth=3, n_jobs=1),
+                *words_counted(),
+            ),
+            "1000 classes, REBEL, 5 rounds": (REBELClassifier(n_estimators=5, max_depth=6, n_jobs=1), *many_classes()),
         }
     for name, (model, X, y) in tasks.items():
-        X = np.asarray(X, dtype=np.float64)
         found[f"fit {name}"] = spent(lambda model=model, X=X, y=y: model.fit(X, y))
-        if name in ("iris", "letter"):
-            found[f"predict {name}, all rows"] = spent(lambda model=model, X=X: model.predict(X))
-            found[f"predict {name}, one row"] = spent(lambda model=model, X=X: [model.predict(X[:1]) for _ in "x" * 50])
+        found[f"predict {name}, all rows"] = spent(lambda model=model, X=X: model.predict(X))
+        row = X[:1]
+        found[f"predict {name}, one row"] = spent(lambda model=model, x=row: [model.predict(x) for _ in "x" * 50]) / 50
     return found
 
 
 # -- both trees --------------------------------------------------------------------------------------------------------
-def child(tree: Path, *arguments: str) -> Any:
-    """What this file finds with the package of a tree, in a fresh process."""
+def child(tree: Path, *arguments: str, python: str = sys.executable) -> Any:
+    """What this file finds with the package of a tree, in a fresh process of an interpreter."""
     paths = {"PYTHONPATH": f"{tree}{os.pathsep}{ROOT}", "MINRISK_DATA": str(DATA)}
     environment = {**os.environ, **paths, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, __file__, "--child", *arguments]
+    command = [python, __file__, "--child", *arguments]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True, cwd=tree)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -255,13 +285,18 @@ def checked_out(commit: str, folder: Path) -> Path:
     command = ["git", "archive", commit, "minrisk", "benchmarks"]
     archive = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
     subprocess.run(["tar", "-x", "-C", str(folder)], input=archive, check=True)
+    if (folder / KERNELS / "meson.build").exists():
+        if subprocess.run(["git", "diff", "--quiet", commit, "--", KERNELS], cwd=ROOT).returncode:
+            sys.exit(f"{commit} has other machine code than this tree: compile it where it is checked out, as --tree.")
+        for module in (path for ending in ("so", "pyd") for path in (ROOT / KERNELS).glob(f"_*.{ending}")):
+            shutil.copy(module, folder / KERNELS)
     return folder
 
 
-def compared_models(before: Path, quick: bool) -> list[dict[str, Any]]:
+def compared_models(before: Path, python: str, quick: bool) -> list[dict[str, Any]]:
     """A line for each problem."""
     names = ["rebel", "min risk, rules"] if quick else []
-    old, new = (child(tree, "models", *names) for tree in (before, ROOT))
+    old, new = child(before, "models", *names, python=python), child(ROOT, "models", *names)
     return [
         {
             "problem": name,
@@ -273,13 +308,12 @@ def compared_models(before: Path, quick: bool) -> list[dict[str, Any]]:
     ]
 
 
-def compared_speeds(before: Path, quick: bool) -> list[dict[str, Any]]:
-    """A line for each task: medians of processes in turns, and their ratio."""
-    turns = 1 if quick else TURNS
+def compared_speeds(before: Path, python: str, turns: int, quick: bool) -> list[dict[str, Any]]:
+    """A line for each task: minima of processes in turns, and their ratio."""
     found: list[list[dict[str, float]]] = [[], []]
     for _ in range(turns):
-        for number, tree in enumerate((before, ROOT)):
-            found[number].append(child(tree, "speeds", *(["--quick"] if quick else [])))
+        for number, (tree, own) in enumerate(((before, python), (ROOT, sys.executable))):
+            found[number].append(child(tree, "speeds", *(["--quick"] if quick else []), python=own))
     lines = []
     for task in found[0][0]:
         old, new = (float(np.min([one[task] for one in side])) for side in found)
@@ -295,21 +329,24 @@ def main() -> None:
         return
     options = parser(__doc__, "two problems, by this tree and by a copy of it")
     options.add_argument("commit", nargs="?", default="HEAD", help="what to compare with (default: HEAD)")
+    options.add_argument("--tree", type=Path, help="where it is checked out and compiled (default: a copy)")
+    options.add_argument("--python", default=sys.executable, help="interpreter that has what it imports")
     options.add_argument("--speed", action="store_true", help="times, too")
+    options.add_argument("--turns", type=int, default=TURNS, help="processes of each side (default: %(default)s)")
     arguments = options.parse_args()
+    python, turns = arguments.python, 1 if arguments.quick else arguments.turns
     with tempfile.TemporaryDirectory() as name:
-        before = Path(name)
-        if arguments.quick:  # where there may be no commits
+        before = arguments.tree or Path(name)
+        if arguments.quick and not arguments.tree:  # where there may be no commits
             shutil.copytree(ROOT / "minrisk", before / "minrisk")
             shutil.copytree(ROOT / "benchmarks", before / "benchmarks", ignore=shutil.ignore_patterns("results"))
-        else:
+        elif not arguments.tree:
             checked_out(arguments.commit, before)
-        lines = compared_models(before, arguments.quick)
+        lines = compared_models(before, python, arguments.quick)
         save("before_after", lines)
         show(lines)
         if arguments.speed:
-            child(before, "models")  # whose kernels are compiled
-            lines = compared_speeds(before, arguments.quick)
+            lines = compared_speeds(before, python, turns, arguments.quick)
             save("before_after_speed", lines)
             show(lines)
 

@@ -40,6 +40,23 @@ template <class Sum, class Value> void add(Vector<const Value> values, Vector<Su
     }
 }
 
+// Compute sums += vectors with these numbers, in order: each sum stays in a register meanwhile.
+template <class Sum, class Value>
+void add_all(Matrix<const Value> vectors, Vector<const int64_t> numbers, Vector<Sum> sums) {
+    const int64_t n = numbers.shape[0];
+    if constexpr (std::is_same_v<Value, int16_t>) {
+        for (int64_t k = 0; k < sums.shape[0]; k += EIGHT) {
+            for (int64_t c = 0; c < n; ++c) add_eight(&vectors(numbers[c], k), &sums[k]);
+        }
+    } else {
+        for (int64_t k = 0; k < sums.shape[0]; ++k) {
+            Sum sum = sums[k];
+            for (int64_t c = 0; c < n; ++c) sum += vectors(numbers[c], k);
+            sums[k] = sum;
+        }
+    }
+}
+
 // Compute sums += factor * values.
 void add_scaled(double factor, Vector<const double> values, Vector<double> sums) {
     add_each(sums, [factor, added = values.data](int64_t k) { return factor * added[k]; });
@@ -184,7 +201,7 @@ void add_steps(Matrix<const Real> X, Vector<const int64_t> features, Vector<cons
 constexpr int64_t TOP = 255;                                   // nodes of a tree's top, at most: a byte names its ends
 constexpr int64_t CODED_ROWS = 1 << 14, CODED_BYTES = 3 << 18; // rows looked at together, and bytes of their codes and
                                                                // sums: in cache
-constexpr int64_t NARROW_BITS = 8, WIDE_BITS = 24;             // of a node's column in 32 bits and in 64
+constexpr int64_t LEAVES_FOUND = 64;                           // of a row, before their vectors are added
 constexpr int TOP_COLUMN = 40, TOP_BIN = 32, TOP_RIGHT = 16;   // where a word of the top has these
 constexpr uint64_t TOP_PLACE = 0xFFFF;
 
@@ -280,21 +297,20 @@ void keep_rows(Vector<const uint8_t> codes, int64_t n_codes, Vector<const int64_
 // -- walks ------------------------------------------------------------------------------------------------------------
 // Compute leaf[t] = node where one row ends in each of eight trees.
 template <class Word>
-void walk_trees(Vector<const uint8_t> code, Vector<const Word> nodes, Vector<const int64_t> roots, int64_t shift,
-                std::array<int64_t, EIGHT> &leaf) {
-    const int64_t mask = column_mask(shift);
-    int64_t root[EIGHT], at[EIGHT] = {}, moved = 1;
-    for (int64_t c = 0; c < EIGHT; ++c) root[c] = roots[c];
+void walk_trees(Vector<const uint8_t> code, Vector<const Word> nodes, Vector<const int64_t> roots,
+                Vector<int64_t> leaf) {
+    int64_t at[EIGHT], moved = 1;
+    for (int64_t c = 0; c < EIGHT; ++c) at[c] = roots[c];
     while (moved != 0) {
         moved = 0;
         for (int64_t c = 0; c < EIGHT; ++c) {
-            const Word word = nodes[root[c] + at[c]];
-            const int64_t to = step(word, code[column(word, mask)], shift);
+            const Node<Word> node{nodes[at[c]]};
+            const int64_t to = roots[c] + node.left() + node.is_above(code[node.column()]);
             moved |= at[c] ^ to;
             at[c] = to;
         }
     }
-    for (int64_t c = 0; c < EIGHT; ++c) leaf[c] = root[c] + at[c];
+    for (int64_t c = 0; c < EIGHT; ++c) leaf[c] = at[c];
 }
 
 // Sixty-four rows in the top of a tree.
@@ -325,7 +341,7 @@ struct Top {
 //
 // Sums of whole numbers have columns in whole eights.
 template <class Word, class Value, class Sum>
-void add_to_many(Vector<const uint8_t> codes, int64_t n_rows, int64_t n_codes, Vector<const Word> nodes, int64_t shift,
+void add_to_many(Vector<const uint8_t> codes, int64_t n_rows, int64_t n_codes, Vector<const Word> nodes,
                  Vector<const int64_t> roots, Vector<const int64_t> tops, Vector<const uint64_t> top,
                  Vector<const uint16_t> ends, Vector<const int32_t> vector, Matrix<const Value> vectors, int64_t first,
                  int64_t last, Matrix<Sum> sums) {
@@ -348,34 +364,39 @@ void add_to_many(Vector<const uint8_t> codes, int64_t n_rows, int64_t n_codes, V
                 continue;
             }
             for (int64_t i = 0; i < LANES; ++i) place[i] = of_ends[room.end[i]];
-            walk_on(codes, low * n_codes, LANES, tree, shift, LANES, Vector<int64_t>(place.data(), {LANES}));
+            walk_on(codes, low * n_codes, LANES, tree, LANES, Vector<int64_t>(place.data(), {LANES}));
             add_leaves([&](int64_t i) { return place[i]; });
         }
     }
 }
 
 // Add the vector of row i's leaf, by its codes[i], to sums[i], in each of trees first..last, in order.
+//
+// Some leaves are found before their vectors are read: what is not in the cache is then waited for together.
 template <class Word, class Value, class Sum>
-void add_to_few(Matrix<const uint8_t> codes, Vector<const Word> nodes, int64_t shift, Vector<const int64_t> roots,
+void add_to_few(Matrix<const uint8_t> codes, Vector<const Word> nodes, Vector<const int64_t> roots,
                 Vector<const int32_t> vector, Matrix<const Value> vectors, int64_t first, int64_t last,
                 Matrix<Sum> sums) {
-    const int64_t mask = column_mask(shift), whole = last - (last - first) % EIGHT;
-    std::array<int64_t, EIGHT> leaf;
+    std::array<int64_t, LEAVES_FOUND> of_trees;
     for (int64_t i = 0; i < codes.shape[0]; ++i) {
         const auto code = codes[i];
-        const auto out = sums[i];
-        for (int64_t t = first; t < whole; t += EIGHT) {
-            walk_trees(code, nodes, roots.slice(t, t + EIGHT), shift, leaf);
-            for (int64_t node : leaf) add(vectors[vector[node]], out);
-        }
-        for (int64_t t = whole; t < last; ++t) {
+        const auto leaf_of = [&](int64_t root) {
             const auto next = [&](int64_t place) {
-                const Word word = nodes[roots[t] + place];
-                return step(word, code[column(word, mask)], shift);
+                const Node<Word> node{nodes[root + place]};
+                return node.left() + node.is_above(code[node.column()]);
             };
             int64_t place = 0, to = next(place);
             while (to != place) place = to, to = next(place);
-            add(vectors[vector[roots[t] + place]], out);
+            return root + place;
+        };
+        for (int64_t low = first; low < last; low += LEAVES_FOUND) {
+            const Vector<int64_t> leaf(of_trees.data(), {std::min(LEAVES_FOUND, last - low)});
+            const int64_t whole = leaf.shape[0] - leaf.shape[0] % EIGHT;
+            for (int64_t t = 0; t < whole; t += EIGHT)
+                walk_trees(code, nodes, roots.slice(low + t, low + t + EIGHT), leaf.slice(t, t + EIGHT));
+            for (int64_t t = whole; t < leaf.shape[0]; ++t) leaf[t] = leaf_of(roots[low + t]);
+            for (int64_t t = 0; t < leaf.shape[0]; ++t) leaf[t] = vector[leaf[t]];
+            add_all<Sum, Value>(vectors, leaf, sums[i]);
         }
     }
 }
@@ -392,7 +413,7 @@ constexpr int64_t LEAD_HALVINGS = 10;
 // `n_scores` entries of a vector are scores; those behind them are 0. `ends` (S,) are ascending numbers of trees, and
 // rises (S, n_scores, n_scores) is written.
 template <class Word>
-void rises_of_trees(Vector<const Word> nodes, int64_t shift, Vector<const int64_t> roots, Vector<const int32_t> vector,
+void rises_of_trees(Vector<const Word> nodes, Vector<const int64_t> roots, Vector<const int32_t> vector,
                     Matrix<const int16_t> vectors, int64_t n_scores, Vector<const int64_t> ends, Cube<int64_t> rises) {
     const int64_t width = vectors.shape[1];
     Array<int32_t, 2> most(n_scores, width);
@@ -403,7 +424,7 @@ void rises_of_trees(Vector<const Word> nodes, int64_t shift, Vector<const int64_
         if (stage < 0) break;
         most.fill(-(1 << 17)); // below all differences of 16 bits
         for (int64_t place = 0; place < roots[t + 1] - roots[t]; ++place) {
-            if (static_cast<int64_t>(nodes[roots[t] + place] >> shift) != place) continue;
+            if (Node<Word>{nodes[roots[t] + place]}.left() != place) continue;
             const int16_t *__restrict v = vectors[vector[roots[t] + place]].data;
             for (int64_t m = 0; m < n_scores; ++m) {
                 const int32_t own = v[m];
@@ -524,32 +545,37 @@ void needed_leads(Matrix<const double> scores, double scale, Matrix<const double
     }
 }
 
-// Decide few rows stage by stage, -1 where it takes all trees; then scores[i] are complete.
+// Decide few rows stage by stage, -1 where it takes all trees; then scores[i] are complete. Return how many these are.
 template <class Word>
-void decide_few(Matrix<const uint8_t> codes, Vector<const Word> nodes, int64_t shift, Vector<const int64_t> roots,
-                Vector<const int32_t> vector, Matrix<const int16_t> vectors, Vector<const int64_t> ends, double unit,
-                Matrix<double> scores, double scale, Matrix<const double> costs, bool plain, Cube<const double> rises,
-                Vector<const double> leads, Vector<int64_t> decision) {
+int64_t decide_few(Matrix<const double> X, Vector<const int64_t> features, Matrix<const double> thresholds,
+                   Vector<const Word> nodes, Vector<const int64_t> roots, Vector<const int32_t> vector,
+                   Matrix<const int16_t> vectors, Vector<const int64_t> ends, double unit, Matrix<double> scores,
+                   double scale, Matrix<const double> costs, bool plain, Cube<const double> rises,
+                   Vector<const double> leads, Vector<int64_t> decision) {
     const int64_t K = scores.shape[1], n_trees = roots.shape[0] - 1;
     Array<double, 1> score(K);
     Array<double, 2> odds(3, K);
     Array<int32_t, 2> sums(1, vectors.shape[1]);
-    for (int64_t i = 0; i < codes.shape[0]; ++i) {
-        const auto code = codes.slice(i, i + 1);
+    const auto code = zeros<uint8_t>(1, std::max<int64_t>(1, features.shape[0])); // of which leaves read one
+    int64_t n_open = 0;
+    for (int64_t i = 0; i < X.shape[0]; ++i) {
+        encode_few(X, features, thresholds, i, code);
         sums.fill(0);
         int64_t first = 0;
         decision[i] = -1;
         for (int64_t s = 0; s < ends.shape[0] && decision[i] < 0; ++s) {
-            add_to_few<Word, int16_t, int32_t>(code, nodes, shift, roots, vector, vectors, first, ends[s], sums);
+            add_to_few<Word, int16_t, int32_t>(code, nodes, roots, vector, vectors, first, ends[s], sums);
             first = ends[s];
             for (int64_t k = 0; k < K; ++k) score[k] = scores(i, k) + unit * sums(0, k);
             decision[i] = certain(score, scale, costs, plain, rises[s], leads[s], odds);
         }
         if (decision[i] < 0) {
-            add_to_few<Word, int16_t, int32_t>(code, nodes, shift, roots, vector, vectors, first, n_trees, sums);
+            add_to_few<Word, int16_t, int32_t>(code, nodes, roots, vector, vectors, first, n_trees, sums);
             for (int64_t k = 0; k < K; ++k) scores(i, k) += unit * sums(0, k);
+            ++n_open;
         }
     }
+    return n_open;
 }
 
 } // namespace
@@ -561,8 +587,8 @@ void define_predict(nb::module_ &m) {
     m.attr("CODED_ROWS") = CODED_ROWS;
     m.attr("CODED_BYTES") = CODED_BYTES;
     m.attr("NODE_BIN_BITS") = NODE_BIN_BITS;
-    m.attr("NARROW_BITS") = NARROW_BITS;
-    m.attr("WIDE_BITS") = WIDE_BITS;
+    m.attr("NARROW_BITS") = Node<uint32_t>::COLUMN_BITS;
+    m.attr("WIDE_BITS") = Node<uint64_t>::COLUMN_BITS;
     for_types<double, float>([&]<class Real>(std::type_identity<Real>) {
         m.def("add_trees", &add_trees<Real>, released());
         m.def("add_linear_trees", &add_linear_trees<Real>, released());

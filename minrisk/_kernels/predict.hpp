@@ -10,9 +10,9 @@
 // Coded trees, whose leaves add vectors, on rows that are coded first: faster for many trees.
 //
 // A value's code is the number of the feature's thresholds below it, so one byte is compared with one byte. A node is
-// one word, left << `shift` | column << 8 | bin, of which left is a place within the tree, and the right child the next
-// one; a leaf's left is itself, and its bin 255 is above no code. Words have 32 bits where these hold all columns, else
-// 64.
+// one word: left in its upper half, column << 8 | bin in the lower one. Left is a place within the tree, and the right
+// child the next one; a leaf's left is itself, and its bin 255 is above no code. Words have 32 bits where these hold
+// all columns, else 64.
 //
 // *Few rows* walk from the root, one row in eight trees, since each walk waits for its own loads.
 //
@@ -34,27 +34,24 @@ namespace minrisk {
 inline constexpr int64_t NODE_BIN_BITS = 8; // of a node's bin
 inline constexpr int64_t EIGHT = 8;         // walks side by side
 
-// Return the place that a node's word and the code of its column lead to.
-template <class Word> int64_t step(Word word, uint8_t code, int64_t shift) {
-    return static_cast<int64_t>(word >> shift) + (code > static_cast<uint8_t>(word));
-}
+// A node in one word: half of its bits hold the left child.
+template <class Word> struct Node {
+    static constexpr int LEFT_SHIFT = 4 * sizeof(Word), COLUMN_BITS = LEFT_SHIFT - NODE_BIN_BITS;
+    Word word;
 
-// Return the mask of the bits of a column, behind a node's bin.
-inline int64_t column_mask(int64_t shift) { return (int64_t(1) << (shift - NODE_BIN_BITS)) - 1; }
-
-// Return the number of the coded feature that a node's word names.
-template <class Word> int64_t column(Word word, int64_t mask) {
-    return static_cast<int64_t>(word >> NODE_BIN_BITS) & mask;
-}
+    bool is_above(uint8_t code) const { return code > static_cast<uint8_t>(word); }
+    int64_t left() const { return static_cast<int64_t>(word >> LEFT_SHIFT); }
+    int64_t column() const { return static_cast<int64_t>(word >> NODE_BIN_BITS & ((Word(1) << COLUMN_BITS) - 1)); }
+};
 
 // Let rows walk on in a tree from place[i] to a leaf; row i's code in column c is codes[base + c * stride + i].
 template <class Word, class Place>
-void walk_on(Vector<const uint8_t> codes, int64_t base, int64_t stride, Vector<const Word> nodes, int64_t shift,
-             int64_t n_rows, Vector<Place> place) {
-    const int64_t mask = column_mask(shift), whole = n_rows - n_rows % EIGHT;
-    const auto next = [&](int64_t node, int64_t row) {
-        const Word word = nodes[node];
-        return step(word, codes[base + row + column(word, mask) * stride], shift);
+void walk_on(Vector<const uint8_t> codes, int64_t base, int64_t stride, Vector<const Word> nodes, int64_t n_rows,
+             Vector<Place> place) {
+    const int64_t whole = n_rows - n_rows % EIGHT;
+    const auto next = [&](int64_t at, int64_t row) {
+        const Node<Word> node{nodes[at]};
+        return node.left() + node.is_above(codes[base + row + node.column() * stride]);
     };
     for (int64_t i = 0; i < whole; i += EIGHT) {
         int64_t at[EIGHT], to[EIGHT], moved = 1;

@@ -11,10 +11,9 @@
 namespace minrisk {
 namespace {
 
-constexpr int64_t LEFT_SHIFT = 32, BIN_BITS = 8; // bits of a node below its left child, and bits of its bin
-constexpr int64_t SCORED_ROWS = 256;             // rows that walk a tree together: they and the tree stay within the
-                                                 // cache
-constexpr int64_t SCORED_BINS = 1 << 18;         // of rows that walk many trees together, one tree after another
+constexpr int64_t SCORED_ROWS = 256;     // rows that walk a tree together: they and the tree stay within the
+                                         // cache
+constexpr int64_t SCORED_BINS = 1 << 18; // of rows that walk many trees together, one tree after another
 constexpr int64_t JOINT_ROWS = 512; // rows whose scores or gradients stay within the cache from one group to the next
 
 // Nodes of trees on bins, one tree after another; a leaf's left child is itself.
@@ -26,7 +25,7 @@ struct Nodes {
 void pack_nodes(const Nodes &nodes, int64_t root, int64_t n, Vector<int64_t> words) {
     for (int64_t i = root; i < root + n; ++i) {
         const int64_t feature = nodes.feature[i];
-        words[i] = (root + nodes.left[i]) << LEFT_SHIFT | feature << BIN_BITS | nodes.bin[i];
+        words[i] = (root + nodes.left[i]) << Node<int64_t>::LEFT_SHIFT | feature << NODE_BIN_BITS | nodes.bin[i];
     }
 }
 
@@ -34,7 +33,7 @@ void pack_nodes(const Nodes &nodes, int64_t root, int64_t n, Vector<int64_t> wor
 void walk_rows(Vector<const uint8_t> codes, int64_t low, int64_t n, Vector<const int64_t> words, int64_t root,
                int64_t n_rows, Vector<int64_t> leaf) {
     for (int64_t i = 0; i < n_rows; ++i) leaf[i] = root;
-    walk_on(codes, low, n, words, LEFT_SHIFT, n_rows, leaf);
+    walk_on(codes, low, n, words, n_rows, leaf);
 }
 
 // Compute scores += response * vector.

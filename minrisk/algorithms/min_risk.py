@@ -474,17 +474,13 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
         - if the model has fewer than 64 trees, or is one that `minrisk.compact` returned;
         - for sparse X.
         """
-        from minrisk.model.cascade import DecisionRule
-        from minrisk.model.links import expected_costs
-
         X = self._check_X(X)
         check_excess(max_excess)
-        link, temperature = self.model_.link, self.model_.temperature
         if cost is None:
             if self.cost_regression_ is not None:
                 return np.asarray(self.decisions_[self._decide(X, self._scores(X))])
-            rule = DecisionRule.of(link, temperature, self.cost_)
-            return np.asarray(self.decisions_[self._decisions(X, rule, max_excess)])
+            return np.asarray(self.decisions_[self._decisions(X, self.model_.rule(self.cost_), max_excess)])
+        link, temperature = self.model_.link, self.model_.temperature
         if link is None:
             raise ValueError(
                 f"The surrogate {self.surrogate_!r} was trained on its costs and knows no others: fit with "
@@ -492,7 +488,8 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
             )
         costs = decision_costs(self, cost, len(X))
         if costs.shared is None:
+            from minrisk.model.links import expected_costs
+
             expected = expected_costs(link, self._scores(X), temperature, avoidable(costs.values))
             return np.asarray(costs.decisions[expected.argmin(axis=1)])
-        rule = DecisionRule.of(link, temperature, costs.shared)
-        return np.asarray(costs.decisions[self._decisions(X, rule, max_excess)])
+        return np.asarray(costs.decisions[self._decisions(X, self.model_.rule(costs.shared), max_excess)])

@@ -112,8 +112,6 @@ class Points:
         """Fill out[:, start:stop] with squared distances of points start..stop to the anchors (C, d), of `kind`."""
         if out.dtype == np.int32:
             whole_distances(self.X, self.squares, anchors.astype(np.uint8), start, stop, out)
-        elif self.X.dtype == np.uint8:
-            real_distances(points(self.X[:, start:stop]), anchors, 0, stop - start, out[:, start:stop])
         else:
             real_distances(self.X, anchors, start, stop, out)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from minrisk.model.projection import Projection, SmoothScores
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.similarities import PackedRegressors, Similarity, pack_similarities
 from minrisk.model.trees import PackedTrees, Tree, pack_trees
+
+if TYPE_CHECKING:
+    from minrisk.costs import CostMatrix
 
 
 def pack(learners: Sequence[Any]) -> PackedTrees:
@@ -139,6 +142,10 @@ class AdditiveModel:
             self._add(wide, None, scores, first, first + self.trees_per_round, workers)
             yield scores.copy() if self.decoder is None else self.decoder.decoded(scores, workers)
 
+    def rule(self, costs: CostMatrix | None) -> DecisionRule:
+        """Return how scores decide under costs."""
+        return DecisionRule.of(self.link, self.temperature, costs)
+
     def decide(
         self, X: np.ndarray | SparseRows, rule: DecisionRule, max_excess: float = 0.0, workers: Workers | None = None
     ) -> IntArray:
@@ -158,13 +165,14 @@ class AdditiveModel:
             return rule(self.scores(X, workers))
         leads = stages.leads(self.cascade, max_excess)
 
-        def decide(rows: np.ndarray) -> IntArray:
+        def decide(rows: Any) -> IntArray:  # no sparse ones
             wide = points(rows) if self.projection is None else read_only(self.projection.extend(rows))
             return stages.decide(wide, self._start(rows, None), rule, leads)
 
         n = len(X)
-        if n < INLINE_ROWS or workers is None:
-            workers = Workers()
+        if 0 < n < INLINE_ROWS:
+            return decide(X)
+        workers = workers or Workers()
         height = max(INLINE_ROWS, min(stages.trees.height, -(-n // workers.n)))
         parts = workers.map(lambda low: decide(X[low : low + height]), range(0, n, height))
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.int64), *parts])

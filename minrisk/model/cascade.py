@@ -184,9 +184,8 @@ class Stages:
     ) -> IntArray:
         """Decide about few rows, each by itself in one call."""
         trees, decided = self.trees, np.empty(len(X), dtype=np.int64)
-        codes = trees.coded_few(X, 0, len(X))
-        decide_few(codes, *trees.walked, leads.ends, self.unit, scores, *how, leads.rises, leads.enough, decided)
-        if decided.min() < 0:
+        of_trees = trees.features, trees.thresholds, *trees.walked
+        if decide_few(X, *of_trees, leads.ends, self.unit, scores, *how, leads.rises, leads.enough, decided):
             left = np.flatnonzero(decided < 0)
             decided[left] = rule(scores[left])
         return decided

@@ -45,7 +45,6 @@ class CodedTrees(NamedTuple):
     features: IntArray  # that any tree splits
     thresholds: FloatArray  # (features, 256)
     nodes: np.ndarray  # words
-    shift: int  # of a word's left child
     roots: IntArray  # (trees + 1,), first node of each
     tops: IntArray  # (trees + 1,), first word of each tree's top
     top: np.ndarray  # words
@@ -95,7 +94,6 @@ class CodedTrees(NamedTuple):
             read_only(features),
             read_only(table),
             read_only(nodes.astype(np.uint32 if narrow else np.uint64)),
-            bits + NODE_BIN_BITS,
             read_only(roots),
             read_only(tops),
             read_only(top[:n_top].copy()),
@@ -111,9 +109,9 @@ class CodedTrees(NamedTuple):
         return len(self.numbers)
 
     @property
-    def walked(self) -> tuple[np.ndarray, int, IntArray, Int32Array, np.ndarray]:
+    def walked(self) -> tuple[np.ndarray, IntArray, Int32Array, np.ndarray]:
         """Return nodes and vectors as kernels take them that walk from the roots."""
-        return self.nodes, self.shift, self.roots, self.vector, self.vectors
+        return self.nodes, self.roots, self.vector, self.vectors
 
     @property
     def n_codes(self) -> int:
@@ -141,7 +139,7 @@ class CodedTrees(NamedTuple):
 
     def add_to_many(self, codes: np.ndarray, n_rows: int, first: int, last: int, sums: np.ndarray) -> None:
         """Add what trees first..last answer to coded rows to the sums, in units."""
-        trees = self.nodes, self.shift, self.roots, self.tops, self.top, self.ends, self.vector, self.vectors
+        trees = self.nodes, self.roots, self.tops, self.top, self.ends, self.vector, self.vectors
         add_to_many(codes, n_rows, self.n_codes, *trees, first, last, sums)
 
     def coded(self, X: FloatArray, low: int, n_rows: int) -> np.ndarray:

@@ -187,6 +187,19 @@ def test_few_rows_constant_features_and_extremes(response):
 
 
 # -- distances -------------------------------------------------------------------------------------------------------
+def test_whole_points_and_anchors_that_are_not_whole_in_blocks_of_rows():
+    rng = np.random.default_rng(0)
+    X, anchors = rng.integers(0, 256, (600, 4)).astype(np.uint8), rng.uniform(0, 255, (3, 4))
+    points = Points.of(X, Units.of(X, "none"))
+    real = Points.of(X + 0.25, Units.of(X, "none"))
+    found, expected = np.zeros((2, 3, 600))
+    for start, stop in ((0, 100), (100, 400), (400, 600)):
+        points.distances(anchors, start, stop, found)
+        real.distances(anchors + 0.25, start, stop, expected)
+    assert points.X.dtype == np.uint8 and real.X.dtype == points.kind(anchors) == np.float64
+    np.testing.assert_allclose(found, expected)
+
+
 def test_distances_are_exact_for_whole_numbers_and_keep_small_differences():
     rng = np.random.default_rng(0)
     whole = rng.integers(0, 256, (300, 50)).astype(np.uint8)
