@@ -7,7 +7,7 @@ themselves.
 AdaCost is imbalanced-ensemble's, repaired: with scikit-learn 1.6, which its release 0.2.3 pins, its boosting step is
 never called, so that the costs do nothing and it is plain AdaBoost. Here the step is called again. The costs are
 divided by the largest, since AdaCost's are at most 1 (Fan et al. 1999) and larger ones overflow, and transposed, since
-its rows are the decisions. It needs an environment of its own: ``pip install -e '.[adacost]'``.
+its rows are the decisions. It needs an environment of its own: ``pip install --no-build-isolation -e '.[adacost]'``.
 
 The reductions are costsensitive's, over LightGBM; all pairs is a model per pair of classes. These three are run on the
 sets up to rows x features x classes of about 2 million, where a fit takes minutes at most; costsensitive refuses two
