@@ -304,14 +304,28 @@ def keep(name: str, *rows: Mapping[str, Any], columns: Sequence[str] = ()) -> Pa
 
 
 def _append(path: Path, columns: Sequence[str], lines: Sequence[Mapping[str, Any]]) -> None:
-    there = path.read_bytes() if path.is_file() else b""
+    """Append lines under the columns of the file, which gets those that it lacks."""
+    there = path.read_text("utf-8") if path.is_file() else ""
+    header = next(csv.reader(there.splitlines()[:1]), [])
+    if more := [column for column in columns if column not in header]:
+        rows = [row for row in csv.DictReader(there.splitlines()) if None not in row.values()]
+        part = path.with_suffix(".part")
+        part.write_text(_text([*header, *more], [*rows, *lines], True), "utf-8")
+        part.replace(path)
+        return
     with open(path, "a", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
-        if not there:
-            writer.writeheader()
-        elif not there.endswith(b"\n"):  # its last line was cut short
+        if not there.endswith("\n"):  # its last line was cut short
             file.write("\n")
-        writer.writerows(lines)
+        file.write(_text(header, lines, False))
+
+
+def _text(columns: Sequence[str], lines: Sequence[Mapping[str, Any]], headed: bool) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
+    if headed:
+        writer.writeheader()
+    writer.writerows(lines)
+    return text.getvalue()
 
 
 def runs(folder: Path) -> dict[str, dict[str, str]]:
