@@ -22,7 +22,6 @@ from sklearn.utils.validation import check_consistent_length
 
 from minrisk._kernels.functions import exp, log, power
 from minrisk._typing import FloatArray, IntArray
-from minrisk._utils.algebra import product
 from minrisk._utils.minimising import minimise
 from minrisk.costs import CostMatrix
 from minrisk.costs.labels import listed
@@ -210,11 +209,11 @@ def new_vectors(
         for run in range(runs):
             gradient = leaves.T @ (seen[run, :, None] * (hit - p[run]))
             hessian = seen[run, :, None] * p[run] * (1.0 - p[run])
-            room = product(leaves.T, hessian) + smoothing * hessian.sum(axis=0)
+            room = leaves.T @ hessian + smoothing * hessian.sum(axis=0)
             # K softmax scores have one too many: (K - 1) / K of a step of each on its own, as in LogitBoost.
             newton = np.divide(gradient, room, out=np.zeros_like(gradient), where=room > 0.0) * (1.0 - 1.0 / K)
             of_round[run] = rate * part[:, None] * np.clip(newton, -LARGEST_NEWTON, LARGEST_NEWTON)
-            scores[run] += product(leaves, of_round[run])
+            scores[run] += leaves @ of_round[run]
         vectors.append(of_round)
 
 
@@ -272,7 +271,7 @@ def _cascade(
     for number, (leaves, _) in enumerate(leaves_of(made, X), 1):
         vectors = of_old[first : first + leaves.shape[1]]
         first += leaves.shape[1]
-        so_far += product(leaves, vectors)
+        so_far += leaves @ vectors
         if number <= len(new):
             for own in range(rows.n_folds):
                 mine = np.flatnonzero(fold == own)
