@@ -295,7 +295,7 @@ def keep(name: str, *rows: Mapping[str, Any], columns: Sequence[str] = ()) -> Pa
         key = hashlib.sha256("\n".join(run.values()).encode()).hexdigest()[:7]
         if key not in known:
             known[key] = new[key] = run
-        elif known[key] != run:
+        elif {setting: known[key][setting] for setting in SETTINGS} != run:
             raise ValueError(f"two runs have the key {key}: lengthen the keys.")
         lines.append({column: _plain(value) for column, value in row.items() if column not in SETTINGS} | {"run": key})
     _append(path.parent / RUNS, ["run", *SETTINGS], [{"run": key, **run} for key, run in new.items()])

@@ -229,7 +229,7 @@ def averaged_model(ensemble: Ensemble, n_features: int) -> AdditiveModel:
     D = ensemble.held.n_outputs
     if smooth is not None and not parts:
         parts = [(Progress([CONSTANT], [np.zeros((1, D))]), 1, 0.0, 0.0)]
-    exponent = rounding_exponent(ensemble.link, ensemble.temperature, math.fsum(last for _, last, _, _ in parts))
+    exponent = rounding_exponent(ensemble.link, ensemble.temperature, sum(last for _, last, _, _ in parts))
     trees, weights, rounded = [], [], [RoundedVectors.of(np.empty((0, D)), exponent)]
     for t in range(longest):
         vectors = []
