@@ -11,7 +11,13 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from minrisk._kernels._processor import levels
+try:
+    from minrisk._kernels._processor import levels
+except ModuleNotFoundError as error:
+    raise ImportError(
+        f"minrisk's machine code must lie beside its sources, but there is none in {os.path.dirname(__file__)}: start "
+        "Python outside the clone if minrisk is installed, or compile it there by 'make test'."
+    ) from error
 
 if TYPE_CHECKING:
 

@@ -84,6 +84,8 @@ void add_product(Strided<const double> left, Strided<const double> right, Matrix
 
 // Compute out = left @ right. Whatever the tiles, each entry is the same sum.
 void product(Strided<const double> left, Strided<const double> right, Matrix<double> out) {
+    if (left.shape[1] != right.shape[0] || out.shape[0] != left.shape[0] || out.shape[1] != right.shape[1])
+        throw std::invalid_argument("the columns of one matrix must be as many as the rows of the other.");
     out.fill(0.0);
     if (out.shape[1] <= 4)
         add_product<8, 4>(left, right, out);
@@ -147,7 +149,9 @@ void add_multiple(double factor, const double *__restrict from, double *__restri
 
 // -- Eigenvectors of a symmetric matrix
 // ---------------------------------------------------------------------------------
-constexpr double NO_LENGTH = 1e-140;    // of a vector of a matrix whose entries are at most 1: its square is 0
+constexpr double NO_LENGTH = 1e-140; // of a vector of a matrix whose entries are at most 1: its square is 0
+constexpr double ROUNDING =          // of a matrix whose entries are at most 1
+    std::numeric_limits<double>::epsilon() / 2;
 constexpr int SWEEPS = 60;              // for an eigenvalue; about two are enough
 constexpr int64_t KEPT_TURNS = 1 << 14; // rotations that are applied together, to as many columns as a cache holds
 constexpr int64_t COLUMNS_TURNED = 64;
@@ -227,9 +231,8 @@ void diagonalise(double *diagonal, double *beside, Matrix<double> Z) {
     for (int64_t low = 0; low < n; ++low) {
         for (int sweep = 0;; ++sweep) {
             int64_t high = low; // of the block that no small entry parts
-            while (high < n - 1 &&
-                   std::abs(beside[high]) > std::numeric_limits<double>::epsilon() / 2 *
-                                                (std::abs(diagonal[high]) + std::abs(diagonal[high + 1])))
+            while (high < n - 1 && std::abs(beside[high]) >
+                                       ROUNDING * (ROUNDING + std::abs(diagonal[high]) + std::abs(diagonal[high + 1])))
                 ++high;
             if (high == low) break;
             if (sweep == SWEEPS) throw std::runtime_error("eigenvalues did not converge: the matrix must be finite.");

@@ -89,6 +89,8 @@ def power(x: Some, exponent: float) -> Some:
     >>> power(3.0, 5), power(np.array([0.0, 4.0]), 2.0).tolist()
     (243.0, [0.0, 16.0])
     """
+    if exponent < 0:
+        raise ValueError(f"exponent must be 0 or more, got {exponent}: divide by the power.")
     whole = int(exponent)
     made, square, rest = cast(Any, 1.0), cast(Any, x), exponent - whole
     while whole:

@@ -86,7 +86,7 @@ def orthonormal(columns: FloatArray) -> FloatArray:
     found = columns
     for _ in range(2):  # the second time makes up for what the first loses to rounding
         squares, axes = eigenvectors(product(found.T, found))
-        kept = squares > ROUNDING * max(float(squares[-1]), np.finfo(float).tiny)
+        kept = squares > ROUNDING * max(float(squares.max(initial=0.0)), np.finfo(float).tiny)
         found = product(found, axes[:, kept] / np.sqrt(squares[kept]))
     return found
 

@@ -39,7 +39,7 @@ from minrisk.data.column_report import (
     with_forms,
 )
 from minrisk.data.copies import MergedRows, keys_of_copies, merged
-from minrisk.data.frames import Frame, cells_of_row, one_row_table
+from minrisk.data.frames import EXACT_BELOW, Frame, cells_of_row, one_row_table
 from minrisk.data.groups import check_group_rows
 from minrisk.data.labels import MOST_FEATURES, check_kept, check_labels, check_name
 from minrisk.data.partitioned import is_partitioned
@@ -527,9 +527,14 @@ class Inputs:
         if "model_" not in known:
             return None
         if type(X) is np.ndarray:
-            few = X.ndim == 2 and 0 < len(X) <= QUICK_ROWS and X.dtype in (np.float64, np.float32)
+            few = X.ndim == 2 and 0 < len(X) <= QUICK_ROWS
             fits = few and X.shape[1] == self.n_features_in_ and "feature_names_in_" not in known
-            return X if fits and not self._categories.columns and not np.isinf(X).any() else None
+            if not fits or self._categories.columns:
+                return None
+            if X.dtype.kind in "iu":
+                numbers = X.astype(np.float64)
+                return numbers if np.abs(numbers).max() < EXACT_BELOW else None
+            return X if X.dtype in (np.float64, np.float32) and not np.isinf(X).any() else None
         if is_row_mapping(X):
             names: Sequence[Any] = range(self.n_features_in_) if self._column_names is None else self._column_names
             if len(X) != len(names) or any(name not in X for name in names):

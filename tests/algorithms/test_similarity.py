@@ -353,3 +353,8 @@ def test_without_rounds_a_constant_is_the_explanation(tmp_path):
         assert why.lead == why.constant >= 0.0 and why.reasons == []
     again = minrisk.load(tmp_path / "m").set_params(warm_start=True, n_estimators=3, target_loss=None).fit(X, y)
     np.testing.assert_array_equal(again.decision_function(X), similar(n_estimators=3).fit(X, y).decision_function(X))
+
+
+def test_neighbours_among_wide_points_that_are_all_the_same():
+    model = LocalizedSimilaritiesClassifier(n_estimators=3, n_neighbors=5)
+    assert model.fit(np.ones((60, 80)), np.arange(60) % 3).predict(np.ones((1, 80))).shape == (1,)

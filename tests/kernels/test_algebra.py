@@ -39,6 +39,8 @@ def test_what_is_no_matrix_of_numbers_is_refused():
     for wrong in (np.zeros((2, 2), dtype=np.float32), np.zeros(2)):
         with pytest.raises(TypeError):
             kernels.product(wrong, np.zeros((2, 2)), np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="must be as many as the rows"):
+        product(np.ones((2, 50)), np.ones((1, 2)))
 
 
 def symmetric(kind, n):
@@ -49,6 +51,7 @@ def symmetric(kind, n):
         "large": (A + A.T) * 1e200,
         "of low rank": A[:, : max(1, n // 4)] @ A[:, : max(1, n // 4)].T,
         "of far scales": (A + A.T) * np.outer(np.logspace(0, -12, n), np.logspace(0, -12, n)),
+        "of scales beyond": (A + A.T) * np.outer(np.logspace(0, -150, n), np.logspace(0, -150, n)),
         "diagonal": np.diag(np.round(RNG.normal(size=n))),
         "tridiagonal": np.diag(np.ones(n)) + np.diag(np.ones(max(0, n - 1)), 1) + np.diag(np.ones(max(0, n - 1)), -1),
         "zero": np.zeros((n, n)),
@@ -57,7 +60,7 @@ def symmetric(kind, n):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 17, 100])
 @pytest.mark.parametrize(
-    "kind", ["full", "small", "large", "of low rank", "of far scales", "diagonal", "tridiagonal", "zero"]
+    "kind", ["full", "small", "large", "of low rank", "of far scales", "of scales beyond", "diagonal", "tridiagonal", "zero"]
 )
 def test_eigenvectors_are_those_of_lapack(kind, n):
     A = symmetric(kind, n)
@@ -104,6 +107,12 @@ def test_principal_components_are_those_of_scikit_learn(stored):
 def test_rows_of_few_directions_have_no_more_components():
     found = principal_components(RNG.normal(size=(50, 3)) @ RNG.normal(size=(3, 30)), 5)
     assert found.shape[0] == 50 and np.linalg.matrix_rank(found) == 3
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_rows_that_are_all_the_same_have_no_components(stored):
+    Z = np.zeros((20, 8))
+    assert principal_components(csr_matrix(Z) if stored else Z, 5).shape == (20, 0)
 
 
 def test_nearest_rows_are_those_of_scikit_learn_and_of_equally_near_ones_the_first():
