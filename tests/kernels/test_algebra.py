@@ -60,7 +60,8 @@ def symmetric(kind, n):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 17, 100])
 @pytest.mark.parametrize(
-    "kind", ["full", "small", "large", "of low rank", "of far scales", "of scales beyond", "diagonal", "tridiagonal", "zero"]
+    "kind",
+    ["full", "small", "large", "of low rank", "of far scales", "of scales beyond", "diagonal", "tridiagonal", "zero"],
 )
 def test_eigenvectors_are_those_of_lapack(kind, n):
     A = symmetric(kind, n)
