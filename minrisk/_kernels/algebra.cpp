@@ -153,15 +153,23 @@ constexpr double NO_LENGTH = 1e-140; // of a vector of a matrix whose entries ar
 constexpr double ROUNDING =          // of a matrix whose entries are at most 1
     std::numeric_limits<double>::epsilon() / 2;
 constexpr int SWEEPS = 60;              // for an eigenvalue; about two are enough
-constexpr int64_t KEPT_TURNS = 1 << 14; // rotations that are applied together, to as many columns as a cache holds
-constexpr int64_t COLUMNS_TURNED = 64;
+constexpr int64_t KEPT_TURNS = 1 << 14; // rotations that are applied together, to a few columns at a time
 
-// Make A tridiagonal by Householder's reflections Q, A = Q T Q'; A becomes Q'.
+// Make A tridiagonal by Householder's reflections Q, A = Q T Q'; A becomes Q'. Its upper triangle is not looked at.
 void tridiagonal(Matrix<double> A, double *diagonal, double *beside) {
     const int64_t n = A.shape[0];
-    Array<double, 1> product(n), half_square(n);
+    Array<double, 1> product(n), half_square(n), before(n);
     beside[0] = 0.0;
+    const double *u = nullptr; // of the reflection before, A -= u w' + w u', which each row gets when it is read next
+    double *__restrict w = before.data;
+    const auto update = [&](int64_t j, int64_t end) {
+        double *__restrict row = A[j].data;
+        if (u == nullptr) return;
+        const double a = u[j], b = w[j];
+        for (int64_t k = 0; k < end; ++k) row[k] -= a * w[k] + b * u[k];
+    };
     for (int64_t i = n - 1; i > 0; --i) {
+        update(i, i + 1);
         double *v = A[i].data;
         double longest = 0.0;
         for (int64_t j = 0; j < i - 1; ++j) longest = std::max(longest, std::abs(v[j]));
@@ -169,31 +177,44 @@ void tridiagonal(Matrix<double> A, double *diagonal, double *beside) {
         if (longest < NO_LENGTH) {
             beside[i] = v[i - 1];
             half_square[i] = 0.0;
+            for (int64_t j = 0; j < i; ++j) update(j, j + 1);
+            u = nullptr;
             continue;
         }
         beside[i] = -std::copysign(std::sqrt(dot(v, v, i)), v[i - 1]);
         const double h = half_square[i] = beside[i] * (beside[i] - v[i - 1]);
         v[i - 1] -= beside[i];
-        std::fill(product.data, product.data + i, 0.0);
-        for (int64_t j = 0; j < i; ++j) add_multiple(v[j], A[j].data, product.data, i);
+        for (int64_t j = 0; j < i; ++j) { // product = A v: a row is read once, for itself and as a column
+            update(j, j + 1);
+            const double *row = A[j].data;
+            product[j] = dot(row, v, j + 1);
+            add_multiple(v[j], row, product.data, j);
+        }
         for (int64_t j = 0; j < i; ++j) product[j] /= h;
         add_multiple(-dot(v, product.data, i) / (2.0 * h), v, product.data, i);
-        for (int64_t j = 0; j < i; ++j) {
-            double *__restrict row = A[j].data;
-            const double a = v[j], b = product[j];
-            for (int64_t k = 0; k < i; ++k) row[k] -= a * product[k] + b * v[k];
-        }
+        std::copy(product.data, product.data + i, w);
+        u = v;
     }
+    update(0, 1);
     diagonal[0] = A(0, 0);
+    // The reflections, the last one first, each of one more row than the one before. A row is read once for a
+    // reflection, which changes it, and the next one, which sums it.
     auto Q = zeros<double>(n, n);
-    Q(0, 0) = 1.0;
-    for (int64_t i = 1; i < n; ++i) { // the reflections, the last one first, each of one more row than the one before
-        Q(i, i) = 1.0;
-        if (half_square[i] == 0.0) continue;
-        const double *v = A[i].data;
-        std::fill(product.data, product.data + i, 0.0);
-        for (int64_t j = 0; j < i; ++j) add_multiple(v[j], Q[j].data, product.data, i);
-        for (int64_t j = 0; j < i; ++j) add_multiple(-v[j] / half_square[i], product.data, Q[j].data, i);
+    for (int64_t i = 0; i < n; ++i) Q(i, i) = 1.0;
+    std::fill(before.data, before.data + n, 0.0);
+    const double *v = nullptr;
+    double h = 1.0;
+    for (int64_t i = 1; i <= n; ++i) {
+        const double *next = i < n && half_square[i] != 0.0 ? A[i].data : nullptr;
+        if (v == nullptr && next == nullptr) continue;
+        std::fill(product.data, product.data + n, 0.0);
+        for (int64_t j = 0; j < i; ++j) {
+            if (v != nullptr && j < i - 1) add_multiple(-v[j] / h, before.data, Q[j].data, i - 1);
+            if (next != nullptr) add_multiple(next[j], Q[j].data, product.data, i);
+        }
+        std::swap(before, product);
+        v = next;
+        h = half_square[std::min(i, n - 1)];
     }
     for (int64_t i = 0; i < n; ++i) {
         for (int64_t j = 0; j < n; ++j) A(i, j) = Q(j, i);
@@ -205,19 +226,37 @@ struct Turn {
     double cosine, sine;
 };
 
-// Turn pairs of rows.
+// Turn pairs of rows, of some columns at a time, which lie together meanwhile. A row stays in registers for the next
+// turn, which mostly takes it too.
 void turn(Matrix<double> Z, std::vector<Turn> &turns) {
-    for (int64_t first = 0; first < Z.shape[1]; first += COLUMNS_TURNED) {
-        const int64_t n = std::min(COLUMNS_TURNED, Z.shape[1] - first);
+    constexpr int64_t COLUMNS = 32, PARTS = COLUMNS / MOST_LANES;
+    using Lanes = typename LanesOf<MOST_LANES>::type;
+    const int64_t n = Z.shape[0];
+    auto some = zeros<double>(n, COLUMNS);
+    const auto at = [&](int64_t row) { return reinterpret_cast<Lanes *>(some[row].data); };
+    for (int64_t first = 0; first < n && !turns.empty(); first += COLUMNS) {
+        const int64_t width = std::min(COLUMNS, n - first);
+        for (int64_t row = 0; row < n; ++row) std::copy(&Z(row, first), &Z(row, first) + width, some[row].data);
+        Lanes held[PARTS] = {};
+        int64_t number = -1; // of the row that is held
+        const auto let_go = [&]() {
+            if (number >= 0) std::copy(held, held + PARTS, at(number));
+        };
         for (const Turn &t : turns) {
-            double *__restrict a = &Z(t.row, first);
-            double *__restrict b = &Z(t.row + 1, first);
-            for (int64_t j = 0; j < n; ++j) {
-                const double was = b[j];
-                b[j] = t.sine * a[j] + t.cosine * was;
-                a[j] = t.cosine * a[j] - t.sine * was;
+            Lanes *above = at(t.row), *below = at(t.row + 1);
+            if (number != t.row + 1) {
+                let_go();
+                std::copy(below, below + PARTS, held);
             }
+            for (int64_t part = 0; part < PARTS; ++part) {
+                const Lanes a = above[part];
+                below[part] = t.sine * a + t.cosine * held[part];
+                held[part] = t.cosine * a - t.sine * held[part];
+            }
+            number = t.row;
         }
+        let_go();
+        for (int64_t row = 0; row < n; ++row) std::copy(some[row].data, some[row].data + width, &Z(row, first));
     }
     turns.clear();
 }

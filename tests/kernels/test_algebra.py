@@ -58,7 +58,7 @@ def symmetric(kind, n):
     }[kind]
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 17, 100])
+@pytest.mark.parametrize("n", [1, 2, 3, 17, 300])
 @pytest.mark.parametrize(
     "kind",
     ["full", "small", "large", "of low rank", "of far scales", "of scales beyond", "diagonal", "tridiagonal", "zero"],
