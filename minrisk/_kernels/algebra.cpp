@@ -150,9 +150,8 @@ void add_multiple(double factor, const double *__restrict from, double *__restri
 // -- Eigenvectors of a symmetric matrix
 // ---------------------------------------------------------------------------------
 constexpr double NO_LENGTH = 1e-140; // of a vector of a matrix whose entries are at most 1: its square is 0
-constexpr double ROUNDING =          // of a matrix whose entries are at most 1
-    std::numeric_limits<double>::epsilon() / 2;
-constexpr int SWEEPS = 60;              // for an eigenvalue; about two are enough
+constexpr double ROUNDING = std::numeric_limits<double>::epsilon() / 2; // where entries are at most 1
+constexpr int SWEEPS = 60;                                              // for an eigenvalue; about two are enough
 constexpr int64_t KEPT_TURNS = 1 << 14; // rotations that are applied together, to a few columns at a time
 
 // Make A tridiagonal by Householder's reflections Q, A = Q T Q'; A becomes Q'. Its upper triangle is not looked at.
@@ -270,8 +269,8 @@ void diagonalise(double *diagonal, double *beside, Matrix<double> Z) {
     for (int64_t low = 0; low < n; ++low) {
         for (int sweep = 0;; ++sweep) {
             int64_t high = low; // of the block that no small entry parts
-            while (high < n - 1 && std::abs(beside[high]) >
-                                       ROUNDING * (ROUNDING + std::abs(diagonal[high]) + std::abs(diagonal[high + 1])))
+            while (high < n - 1 &&
+                   std::abs(beside[high]) > ROUNDING * (1.0 + std::abs(diagonal[high]) + std::abs(diagonal[high + 1])))
                 ++high;
             if (high == low) break;
             if (sweep == SWEEPS) throw std::runtime_error("eigenvalues did not converge: the matrix must be finite.");
