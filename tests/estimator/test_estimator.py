@@ -601,3 +601,18 @@ def test_early_stopping_without_a_round_answers_what_is_cheapest_for_all_rows():
     for seed in range(6):
         model = REBELClassifier(cost, n_estimators=10, early_stopping=True, random_state=seed)
         assert model.fit(np.zeros((3, 1)), [0, 1, 2]).predict([[0.0]]) == [2], seed
+
+
+def test_a_row_of_whole_numbers_is_one_of_floats():
+    """Few such rows take the way of floats, but for numbers that float64 would round."""
+    X, y = load_iris(return_X_y=True)
+    X = np.rint(10 * X)
+    model = REBELClassifier(n_estimators=5).fit(X, y)
+    for kind in (np.int64, np.uint8, np.int16, np.uint64):
+        for rows in (X[:1], X[:3], X[::7]):
+            np.testing.assert_array_equal(model.predict(rows.astype(kind)), model.predict(rows))
+    large = np.full((1, 4), 2**53 + 1)
+    with pytest.warns(minrisk.DataWarning, match="beyond 2"):
+        model.predict(large)
+    with pytest.raises(ValueError, match="features"):
+        model.predict(large[:, :3])
