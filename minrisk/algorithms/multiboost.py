@@ -49,8 +49,8 @@ class MultiBoostClassifier(PairwiseClassifier, CorrectiveClassifier):
         Rounds end when no constraint exceeds `nu` by more than this share of the loss that can still be lost.
         With ``penalty="constraint"`` they end when the loss is above the least possible one by no more than this share.
     solver_iterations : int, default=100
-        Largest number of iterations of the solver in a round: L-BFGS-B, or with ``penalty="constraint"`` projected
-        gradients, with 20 times as many.
+        Largest number of iterations of the solver in a round: projected L-BFGS, or with
+        ``penalty="constraint"`` projected gradients, with 20 times as many.
     penalty : {"l1", "l2", "constraint"}, default="l1"
         "l1" is the sum of the entries of W. "l2" is half the sum of their squares, and entries may then be negative.
         "constraint" is a bound on their sum (Eq. 17), in place of a penalty.

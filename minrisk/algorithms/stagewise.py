@@ -20,9 +20,10 @@ nu; eta; kappa; epsilon             ``nu``, ``learning_rate``, ``cap``,  here
 
 Deviations: pairs weigh C_yr, where the paper knows no costs; the term r = y weighs as much as a mistake does on average
 (1 for 0/1 costs, as in the paper); nu of the logistic loss is of the mean (`minrisk.steps.penalised.Objective`);
-epsilon and the tolerances of L-BFGS-B are relative to the loss that can still be lost; no entry of w exceeds 18; the
-constraint on sum u in (8), which contradicts (12), is ignored; with both, eta comes before kappa. The MCBoost of this
-paper is not that of `MCBoostClassifier` (Saberian and Vasconcelos).
+projected L-BFGS (`minrisk._utils.minimising`) stands for the paper's L-BFGS-B; epsilon and its tolerances are relative
+to the loss that can still be lost; no entry of w exceeds 18; the constraint on sum u in (8), which contradicts (12), is
+ignored; with both, eta comes before kappa. The MCBoost of this paper is not that of `MCBoostClassifier` (Saberian and
+Vasconcelos).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from minrisk.boosting.loop import Recipe
     from minrisk.steps.penalised import Tolerances
 
-SOLVER_ITERATIONS = 1_000_000  # of L-BFGS-B, at most: more than it ever makes
+SOLVER_ITERATIONS = 1_000_000  # of projected L-BFGS, at most: more than it ever makes
 
 
 @algorithm
@@ -57,7 +58,7 @@ class PairwiseClassifier(RecipeClassifier, BinParameters):
         Rounds end when no constraint exceeds `nu` by more than this share of the loss that can still be lost; the
         paper's epsilon.
     solver_iterations : int, default=100
-        Largest number of iterations of the solver L-BFGS-B in a round.
+        Largest number of iterations of the solver projected L-BFGS in a round.
     solver_gradient : float, default=1e-5
         The solver stops when no entry of its projected gradient is larger than this share of the loss that can still be
         lost.

@@ -88,7 +88,7 @@ def fit_mixture(
     """
     M, K = len(parts), parts[0].n_outputs
     caution = half_row(parts[0])
-    # Each variable is searched in a unit of its own curvature, so that L-BFGS-B begins with steps of about 1.
+    # Each variable is searched in a unit of its own curvature, so that projected L-BFGS begins with steps of about 1.
     curvature = np.array([part.along(link, 0.0, caution)[2] for part in parts])
     unit = np.concatenate(
         [
