@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from minrisk._typing import FloatArray, IntArray
-from minrisk._utils.algebra import weighted_sum
+from minrisk._utils.algebra import product
 from minrisk._utils.packages import pandas
 from minrisk.costs.labels import (
     Labels,
@@ -327,7 +327,7 @@ def _mean_cost(samples: Samples) -> float:
     weight, _ = _near_one(samples.weight, len(samples.truth))
     if samples.per_row or samples.table is None:
         costs, exponent = scaled(_costs(samples), 0.0)
-        return _mean(weighted_sum(weight, costs), weight, exponent)
+        return _mean(product(weight, costs), weight, exponent)
     cells = samples.in_cells(weight)
     values, exponent = scaled(np.where(cells > 0, samples.table, 0.0), 0.0)
     return _mean(_column_sums(cells, values).sum(), weight, exponent)
@@ -341,7 +341,7 @@ def _constant_cost(samples: Samples) -> float:
         return _mean(of_class.sum() - of_class.max(), weight, 0)
     values, exponent = scaled(samples.table, 0.0)
     if samples.per_row:
-        return min(_mean(weighted_sum(weight, column), weight, exponent) for column in values.T)
+        return min(_mean(product(weight, column), weight, exponent) for column in values.T)
     per_class = _sums(samples.truth, weight, len(values))
     return _mean(_column_sums(per_class[:, None], values).min(), weight, exponent)
 

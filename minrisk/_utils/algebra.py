@@ -37,17 +37,6 @@ def product(left: np.ndarray, right: np.ndarray) -> FloatArray:
     return out
 
 
-def weighted_sum(weight: np.ndarray, values: np.ndarray) -> FloatArray:
-    """Compute sum_i weight[i] values[i], of numbers or of rows.
-
-    Examples
-    --------
-    >>> weighted_sum(np.array([1.0, 2.0]), np.array([[1.0, 0.0], [3.0, 1.0]])).tolist()
-    [7.0, 2.0]
-    """
-    return product(weight, values)
-
-
 def eigenvectors(matrix: FloatArray, metric: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
     """Return eigenvalues of a symmetric matrix in ascending order, and its eigenvectors of length 1 in columns.
 

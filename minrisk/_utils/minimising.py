@@ -23,7 +23,7 @@ Function = Callable[[FloatArray], tuple[float, FloatArray]]  # value and slope
 
 
 class Minimum(NamedTuple):
-    """Where a search ended."""
+    """Say where a search ended."""
 
     point: FloatArray
     value: float

@@ -166,4 +166,4 @@ def codewords(costs: CostFacts) -> FloatArray:
 
     assert costs.table is not None  # as checked
     K = len(costs.table)
-    return np.ascontiguousarray(-(product(starred(costs.table), separators([[k] for k in range(K)], K).words.T)).T)
+    return np.ascontiguousarray(-product(starred(costs.table), separators([[k] for k in range(K)], K).words.T).T)

@@ -256,9 +256,8 @@ class MCBoostClassifier(CostScale, RecipeClassifier, BinParameters, StepParamete
         codewords = simplex_codewords(costs.n_decisions)
         shared = self._shared(thresholds)
         if self.descent == "codewords":
-            solver = CodewordSearch(
-                0.5 * product(codewords, codewords.T)
-            )  # Eq. (23): scores of an f that is a codeword
+            along = 0.5 * product(codewords, codewords.T)  # Eq. (23): scores of an f that is a codeword
+            solver = CodewordSearch(along)
             return Recipe(loss=loss, family=self._trees(thresholds), solver=solver, **shared)
         along = np.ascontiguousarray(0.5 * codewords.T)  # Eq. (23)
         return Recipe(

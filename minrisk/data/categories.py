@@ -30,7 +30,7 @@ from scipy.sparse import issparse
 from minrisk._kernels.functions import log
 from minrisk._typing import FloatArray, IntArray, Keys, Labels
 from minrisk._utils import cached_property
-from minrisk._utils.algebra import eigenvectors, product, weighted_sum
+from minrisk._utils.algebra import eigenvectors, product
 from minrisk._utils.text import short
 from minrisk.data.binning import EXACT_BITS
 from minrisk.data.frames import (
@@ -583,9 +583,7 @@ def _shares(rows: IntArray, n_rows: int, label: IntArray, turns: _Turns) -> tupl
     turn = np.maximum.accumulate(np.where(first_of_equals(value, group), np.arange(len(value)), 0))
     before = unit * (sums[turn] - sums[begin])
     own = table[rows]
-    own[turns.rows[order]] = _in_steps(
-        (before[:, :-1] + PRIOR * (weighted_sum(overall, axes))) / (before[:, -1:] + PRIOR)
-    )
+    own[turns.rows[order]] = _in_steps((before[:, :-1] + PRIOR * (product(overall, axes))) / (before[:, -1:] + PRIOR))
     return table, own, turns.rows[order[before[:, -1] <= SAYS_NOTHING * turns.weight[order]]]
 
 

@@ -30,7 +30,7 @@ import numpy as np
 from minrisk._kernels._dtypes import LEAF_BIN
 from minrisk._kernels.functions import exp, expm1, log, power
 from minrisk._typing import FloatArray, IntArray, LeftOut
-from minrisk._utils.algebra import eigenvectors, product, weighted_sum
+from minrisk._utils.algebra import eigenvectors, product
 from minrisk._utils.minimising import minimise
 from minrisk._utils.workers import Workers
 from minrisk.boosting.loop import Progress
@@ -145,7 +145,7 @@ def bin_columns_of(
     if not columns:
         return None
     values = np.concatenate(columns, axis=1)
-    values -= weighted_sum(share, values)
+    values -= product(share, values)
     return BinColumns(feature, balanced_tree(feature, ends, thresholds, False), values, share, leaf)
 
 
@@ -165,8 +165,8 @@ def _of_numbers(
         columns.append(np.divide(total, present, out=(low + high) / 2.0, where=present > 0))
     found = []
     for column in columns:
-        column = column - weighted_sum(present, column) / present.sum()
-        deviation = float(np.sqrt(weighted_sum(present, column**2) / share.sum()))
+        column = column - product(present, column) / present.sum()
+        deviation = float(np.sqrt(product(present, column**2) / share.sum()))
         if deviation > NO_DEVIATION * np.abs(column).max():
             found.append(np.concatenate([np.zeros(missing), column / deviation])[:, None])
     return found
@@ -191,9 +191,7 @@ def weighed_trees(
         Thresholds of each feature, for trees that know of missing values where training has seen none.
     """
     vectors = [product(one.values, own) for one, own in zip(columns, coefficients, strict=True)]
-    moved = np.array(
-        [weighted_sum(one.share, np.sum(own**2, axis=1)) for one, own in zip(columns, vectors, strict=True)]
-    )
+    moved = np.array([product(one.share, np.sum(own**2, axis=1)) for one, own in zip(columns, vectors, strict=True)])
     share = gain * moved / (moved.sum() or 1.0)
     trees, found = [], []
     for j in np.argsort(-moved, kind="stable").tolist():
@@ -275,7 +273,7 @@ class Regression:
             own = scores[label, each]
             exp(scores, out=scores)
             sums = scores.sum(axis=0)
-            value += float(weighted_sum(weight, log(sums) - own))
+            value += float(product(weight, log(sums) - own))
             scores *= weight / sums
             scores[label, each] -= weight
             slope += product(coordinates, scores.T)

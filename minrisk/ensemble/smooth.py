@@ -66,7 +66,7 @@ class Basis:
 
     def scores(self, weights: FloatArray) -> SmoothScores:
         """Return the function of these weights (r, D)."""
-        return replace(self.kernels, vectors=np.ascontiguousarray(product(self.directions, weights)))
+        return replace(self.kernels, vectors=product(self.directions, weights))
 
 
 def fit_basis(X: np.ndarray, weight: FloatArray, seed: int, n_given: int | None = None) -> Basis | None:

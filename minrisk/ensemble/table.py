@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from minrisk._typing import Bag, Binned, Codes, FloatArray, IntArray, Labels
-from minrisk._utils.algebra import eigenvectors, product, solve, weighted_sum
+from minrisk._utils.algebra import eigenvectors, product, solve
 from minrisk._utils.memory import empty, give_back
 from minrisk._utils.workers import Workers
 from minrisk.data.binning import Binner, fit_binner, rows_that_tell
@@ -351,7 +351,7 @@ class Moments:
         means = product(members, Z) / of_class[:, None]
         inside = shrunk_covariance(Z - means[y], w)
         share = of_class / of_class.sum()
-        shifted = means - weighted_sum(share, means)
+        shifted = means - product(share, means)
         room = min(DISCRIMINANT, Z.shape[1])  # as many columns as features, at most
         n_fisher = min(len(classes) - 1, FISHER, room)
         ratio, fisher = eigenvectors(product((shifted * share[:, None]).T, shifted), inside)
@@ -380,10 +380,10 @@ def standardisation(X: np.ndarray, weight: FloatArray, rows: IntArray | None = N
     rows, d = np.arange(len(X)) if rows is None else rows, X.shape[1]
     slices = _slices(len(rows), d)
     with np.errstate(over="ignore", invalid="ignore"):
-        count = np.sum([weighted_sum(weight[part], ~np.isnan(X[rows[part]])) for part in slices], axis=0)
-        total = np.sum([weighted_sum(weight[part], _centered(X, rows[part], np.zeros(d))) for part in slices], axis=0)
+        count = np.sum([product(weight[part], ~np.isnan(X[rows[part]])) for part in slices], axis=0)
+        total = np.sum([product(weight[part], _centered(X, rows[part], np.zeros(d))) for part in slices], axis=0)
         center = np.divide(total, count, out=np.zeros(d), where=count > 0)
-        squares = np.sum([weighted_sum(weight[part], _centered(X, rows[part], center) ** 2) for part in slices], axis=0)
+        squares = np.sum([product(weight[part], _centered(X, rows[part], center) ** 2) for part in slices], axis=0)
         scale = np.sqrt(squares / weight.sum())
         usable = (scale > np.maximum(1e-12 * np.abs(center), 1e-30)) & (scale < 1e30)  # weights are float32
     return np.where(usable, center, 0.0), np.where(usable, scale, 0.0)
@@ -452,7 +452,7 @@ def shrunk_covariance(Z: FloatArray, weight: FloatArray) -> FloatArray:
     S = product((Z * weight[:, None]).T, Z) / total
     mean = np.trace(S) / len(S)
     apart = float(np.sum(S**2) - mean * mean * len(S))
-    noise = float(weighted_sum(weight, np.sum(Z**2, axis=1) ** 2) / total - np.sum(S**2)) / total
+    noise = float(product(weight, np.sum(Z**2, axis=1) ** 2) / total - np.sum(S**2)) / total
     share = min(1.0, max(0.0, noise / apart)) if apart > 0 else 1.0
     return np.asarray((1 - share) * S + (share * mean + 1e-9) * np.eye(len(S)))
 

@@ -10,7 +10,7 @@ import numpy as np
 from minrisk._kernels._dtypes import FIXED
 from minrisk._kernels.functions import log
 from minrisk._typing import FloatArray, Int32Array, IntArray
-from minrisk._utils.algebra import weighted_sum
+from minrisk._utils.algebra import product
 from minrisk._utils.memory import read_only
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.rows.exchange import (
@@ -205,7 +205,7 @@ class RowCosts(NamedTuple):
             return exact_sum(weighed, self._n_all, self._exchange)
         of_table = np.bincount(self.row, weights=self.weight, minlength=len(self.table))
         lines = np.arange(len(self.table))
-        return np.asarray(sum(weighted_sum(of_table[part], of_lines(lines[part])) for part in _parts(len(lines))))
+        return np.asarray(sum(product(of_table[part], of_lines(lines[part])) for part in _parts(len(lines))))
 
     def stated(self, mean: Any) -> Any:
         """Return mean avoidable costs of the rows as means of stated costs."""
@@ -222,7 +222,7 @@ class RowCosts(NamedTuple):
             return 0.0
         if not self.per_row:
             with np.errstate(over="ignore"):
-                mean = float(weighted_sum(self.weight / self.weight.sum(), self.least[self.row]))
+                mean = float(product(self.weight / self.weight.sum(), self.least[self.row]))
         else:
             mean = self.mean_of(self.least / size) * size
         return min(mean, float(high))
@@ -238,15 +238,15 @@ class RowCosts(NamedTuple):
         total, means = self.weight.sum(), np.zeros((int(self.label.max()) + 1, self.n_decisions))
         for label in np.unique(self.label[self.weight > 0]):
             own = np.flatnonzero((self.label == label) & (self.weight > 0))
-            means[label] = weighted_sum(self.weight[own], self.table[own]) / self.weight[own].sum()
+            means[label] = product(self.weight[own], self.table[own]) / self.weight[own].sum()
         return CostFacts(
             self.n_decisions,
             1.0,
             float(total),
-            np.asarray(weighted_sum(self.weight, self.table) / total),
+            np.asarray(product(self.weight, self.table) / total),
             np.bincount(self.label, weights=self.weight).astype(np.float64),
             means,
-            float(weighted_sum(self.weight, self.table.max(axis=1))) / float(total),
+            float(product(self.weight, self.table.max(axis=1))) / float(total),
             0.0,
             self.table if np.array_equal(self.row, self.label) else None,
         )

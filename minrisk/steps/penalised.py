@@ -31,7 +31,7 @@ from minrisk._kernels.functions import exp, expm1, log
 from minrisk._kernels.split import LARGEST_EDGE_GAIN
 from minrisk._typing import FloatArray
 from minrisk._utils.algebra import product
-from minrisk._utils.minimising import Minimum, minimise
+from minrisk._utils.minimising import Function, Minimum, minimise
 from minrisk.losses.base import PAIRS, SIGNS, SOFTMAX_GRADIENT
 from minrisk.model.coded_trees import on_grid
 from minrisk.rows.pairs import CorrectiveRows, PairRows
@@ -108,11 +108,10 @@ def _ordered(value: float, bound: float) -> Bounds:
 
 
 # -- pairwise losses ---------------------------------------------------------------------------------------------------
-Function = Callable[[FloatArray], tuple[float, FloatArray]]
 
 
 class Tolerances(NamedTuple):
-    """When L-BFGS-B stops (Sec. IV-B).
+    """Say when projected L-BFGS stops (Sec. IV-B).
 
     Deviation: the objective is less its value at the start and in units of the loss that can still be lost, so that the
     tolerances mean the same for any number of rows and in late rounds.
@@ -170,7 +169,7 @@ class Objective(NamedTuple):
 
 @dataclass(frozen=True)
 class PairwiseStep(StepSolver):
-    """eta w*, cut at kappa, w* = argmin over w of Eq. (13) or (14), by L-BFGS-B.
+    """eta w*, cut at kappa, w* = argmin over w of Eq. (13) or (14), by projected L-BFGS.
 
     Of the exponential loss the rows give D x D sums once, on which all iterations run. No entry of w* exceeds 18.
     Vectors are multiples of 2^-32, so that sums of them are exact.
@@ -200,8 +199,8 @@ class PairwiseStep(StepSolver):
     def _lowest(self, function: Function, n_outputs: int) -> FloatArray:
         """Find w*, whose least entry is 0.
 
-        L-BFGS-B may pass that entry by and then creep, until its objective seems to stand still. It starts again from
-        there, the vector lowered, as long as it has iterations left.
+        Projected L-BFGS may pass that entry by and then creep, until its objective seems to stand still. It starts
+        again from there, the vector lowered, as long as it has iterations left.
         """
         w, tolerances = np.zeros(n_outputs), self.tolerances
         while tolerances.iterations > 0:
@@ -246,7 +245,7 @@ class SelectedStep(StepSolver):
 
 @dataclass(frozen=True)
 class CorrectiveStep(StepSolver):
-    """All of W again, Eq. (5) or (7) over the learners so far, by L-BFGS-B from the last W.
+    """All of W again, Eq. (5) or (7) over the learners so far, by projected L-BFGS from the last W.
 
     Parameters
     ----------
@@ -297,11 +296,10 @@ def _loss_along(problem: StepProblem) -> Function:
         rows.start_pairs()
         return rows.pair_slopes
     pairs = rows.pair_sums()
-    swapped = np.ascontiguousarray(pairs.T)
 
     def exponential(w: FloatArray) -> tuple[float, FloatArray]:
         grown = exp(w)
-        up, down = product(pairs, grown) / grown, product(swapped, 1.0 / grown) * grown
+        up, down = product(pairs, grown) / grown, product(1.0 / grown, pairs) * grown
         return float(up.sum()), down - up
 
     return exponential
@@ -331,7 +329,7 @@ def _minimise(function: Function, start: FloatArray, tolerances: Tolerances, lea
 
 
 # -- under a bound -----------------------------------------------------------------------------------------------------
-PROJECTED_STEPS = 20  # for each iteration that L-BFGS-B would have: they are that much shorter
+PROJECTED_STEPS = 20  # for each iteration that projected L-BFGS would have: they are that much shorter
 MEMORY = 10  # values that the next one has to be below the largest of (the authors')
 SUFFICIENT = 1e-4  # share of the fall that the slope promises (the authors')
 SPECTRAL_STEP = 1e-10, 1e10  # smallest and largest (the authors': 1e-30, 1e30; ours is in units of the loss)
@@ -353,7 +351,7 @@ class ConstrainedStep(StepSolver):
         gamma.
     tolerance : float
     tolerances : Tolerances
-        Those of L-BFGS-B, of which the gradient's and the number of iterations (20 times as many) hold.
+        Those of projected L-BFGS, of which the gradient's and the number of iterations (20 times as many) hold.
     """
 
     bound: float
