@@ -118,4 +118,18 @@ template <class T, class... I> Array<T, sizeof...(I)> zeros(I... extents) {
     return array;
 }
 
+// A matrix of a kernel's own that begins where a cache line does.
+template <class T> struct AlignedMatrix : Matrix<T> {
+    AlignedMatrix(int64_t n_rows, int64_t n_columns) : memory(n_rows * n_columns + LINE) {
+        void *data = memory.data;
+        std::size_t room = static_cast<std::size_t>(memory.size()) * sizeof(T);
+        this->data = static_cast<T *>(std::align(LINE, room - LINE, data, room));
+        this->shape = {n_rows, n_columns};
+    }
+
+  private:
+    static constexpr std::size_t LINE = 64; // bytes
+    Array<T, 1> memory;
+};
+
 } // namespace minrisk

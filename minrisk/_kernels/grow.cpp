@@ -17,6 +17,7 @@ constexpr uint64_t CUT_SALT =
     0xD1342543DE82EF95; // so that thresholds and features of a node are drawn by other numbers
 constexpr int64_t FEW_DRAWN =
     16; // times the features drawn, at least, from which on those are drawn one after another: it is faster
+constexpr int64_t FILLED_TOGETHER = 2; // features whose histograms are filled in one pass over a node's rows, at most
 constexpr int64_t COUNT =
     (int64_t(1) << COUNT_BITS) - 1; // the bits of a sketch's last column that hold a number of rows
 
@@ -140,11 +141,12 @@ int64_t cut_between(int64_t low, int64_t high, int64_t draws, int64_t feature) {
 }
 
 // Draw `cut_between` of the lowest and the highest bin with rows of the node; -1: no threshold is drawn.
-int64_t drawn_cut(Matrix<const int64_t> histogram, const Marks &marks, int64_t gain, int64_t draws, int64_t feature) {
+int64_t drawn_cut(Matrix<const int64_t> histogram, int64_t n_columns, const Marks &marks, int64_t gain, int64_t draws,
+                  int64_t feature) {
     if (draws == 0) return -1;
     int64_t low = -1, high = -1;
     marks.for_each([&](int64_t b) {
-        if (count_of(histogram[b], gain) == 0) return;
+        if (count_of(histogram[b].slice(0, n_columns), gain) == 0) return;
         low = low < 0 ? b : low;
         high = b;
     });
@@ -189,40 +191,60 @@ struct Split {
     }
 };
 
+// What lies below each occupied bin of a feature, of a sketch of one or two, and what a threshold there gains.
+struct Below {
+    static constexpr int64_t AT_ONCE = 8; // are computed side by side
+    std::array<int64_t, MAX_BINS + AT_ONCE> first, second, hessian, bin;
+    std::array<double, MAX_BINS + AT_ONCE> sum, product; // the merit of both sides is sum / product
+};
+
 // Do `best_threshold` for a sketch of one or two, spelt out.
 template <int width, class Sum>
 Threshold best_sketch_threshold(Matrix<Sum> histogram, const Marks &marks, Vector<const int64_t> total,
                                 const Search &search, double least, int64_t cut) {
     constexpr int64_t m = width - 1;
-    histogram = of_width<width>(histogram);
-    const int64_t min_leaf = search.min_leaf, count = total[m] & COUNT;
+    Below below; // not filled, as most nodes have rows in a few bins
+    int64_t n = 0, left0 = 0, left1 = 0, left_hessian = 0;
+    marks.for_each([&](int64_t b) {
+        const auto here = histogram[b];
+        below.first[n] = left0;
+        if constexpr (m == 2) below.second[n] = left1;
+        below.hessian[n] = left_hessian;
+        below.bin[n] = b;
+        n += (here[m] & COUNT) != 0; // a threshold below an empty bin would part the rows as the next one does
+        left0 += here[0];
+        if constexpr (m == 2) left1 += here[1];
+        left_hessian += here[m];
+        if constexpr (!std::is_const_v<Sum>) {
+            for (int64_t c = 0; c < width; ++c) here[c] = 0;
+        }
+    });
+    const int64_t min_leaf = search.min_leaf, most = (total[m] & COUNT) - min_leaf;
+    Threshold best(least);
+    int64_t start = 1, stop = n; // of the bins above a threshold; -1 as a cut is below all
+    while (start < stop && ((below.hessian[start] & COUNT) < min_leaf || below.bin[start] <= cut)) ++start;
+    while (start < stop && ((below.hessian[stop - 1] & COUNT) > most || (cut >= 0 && below.bin[stop - 2] > cut)))
+        --stop;
+    if (start >= stop) return best;
     const double f0 = search.factor[0], f1 = m == 2 ? search.factor[1] : 0.0, fm = search.factor[m],
                  ridge = search.ridge[0];
     const double whole0 = static_cast<double>(total[0]) * f0, whole1 = static_cast<double>(total[m - 1]) * f1;
     const double whole_hessian = static_cast<double>(total[m] >> COUNT_BITS) * fm;
-    Threshold best(least);
-    int64_t previous = -1, left0 = 0, left1 = 0, left_hessian = 0;
-    marks.for_each([&](int64_t b) {
-        const int64_t here = histogram(b, m);
-        if ((here & COUNT) == 0) return; // a threshold there would part the rows as one does that was looked at
-        const int64_t below = left_hessian & COUNT;
-        if (previous >= 0 && (cut < 0 || (previous <= cut && cut < b)) && below >= min_leaf &&
-            count - below >= min_leaf) {
-            const double g0 = static_cast<double>(left0) * f0, g1 = static_cast<double>(left1) * f1;
-            const double hessian = static_cast<double>(left_hessian >> COUNT_BITS) * fm;
-            const double other0 = whole0 - g0, other1 = whole1 - g1;
-            const double hessian_l = hessian + ridge, hessian_r = whole_hessian - hessian + ridge;
-            const double product = hessian_l * hessian_r;
-            const double sum = (g0 * g0 + g1 * g1) * hessian_r + (other0 * other0 + other1 * other1) * hessian_l;
-            // Only the winner's fractions are divided.
-            if (sum > best.bar * product) best.rise(sum / product, (previous + b) >> 1);
-        }
-        left0 += histogram(b, 0);
-        left_hessian += here;
-        if constexpr (m == 2) left1 += histogram(b, 1);
-        if constexpr (!std::is_const_v<Sum>) histogram[b].fill(0);
-        previous = b;
-    });
+    // The loop that is vectorised, in whole vectors: what it makes beyond `stop` is not looked at.
+    const int64_t end = start + (stop - start + Below::AT_ONCE - 1) / Below::AT_ONCE * Below::AT_ONCE;
+    for (int64_t i = start; i < end; ++i) {
+        const double g0 = static_cast<double>(below.first[i]) * f0;
+        const double g1 = m == 2 ? static_cast<double>(below.second[i]) * f1 : 0.0;
+        const double hessian = static_cast<double>(below.hessian[i] >> COUNT_BITS) * fm;
+        const double other0 = whole0 - g0, other1 = whole1 - g1;
+        const double hessian_l = hessian + ridge, hessian_r = whole_hessian - hessian + ridge;
+        below.product[i] = hessian_l * hessian_r;
+        below.sum[i] = (g0 * g0 + g1 * g1) * hessian_r + (other0 * other0 + other1 * other1) * hessian_l;
+    }
+    for (int64_t i = start; i < stop; ++i) { // only the winner's fractions are divided
+        if (below.sum[i] > best.bar * below.product[i])
+            best.rise(below.sum[i] / below.product[i], (below.bin[i - 1] + below.bin[i]) >> 1);
+    }
     return best;
 }
 
@@ -239,7 +261,7 @@ struct Sides {
 template <int width, class Sum>
 Threshold best_threshold(Matrix<Sum> histogram, const Marks &marks, Vector<const int64_t> total, const Search &search,
                          double least, const Sides &sides, int64_t draws, int64_t feature) {
-    const int64_t gain = search.gain, cut = drawn_cut(histogram, marks, gain, draws, feature);
+    const int64_t gain = search.gain, cut = drawn_cut(histogram, total.shape[0], marks, gain, draws, feature);
     if constexpr (width > 0) { // the usual cases
         if (gain == SKETCH) return best_sketch_threshold<width>(histogram, marks, total, search, least, cut);
     }
@@ -250,7 +272,7 @@ Threshold best_threshold(Matrix<Sum> histogram, const Marks &marks, Vector<const
     Threshold best(least);
     int64_t previous = -1;
     marks.for_each([&](int64_t b) {
-        const auto here = histogram[b];
+        const auto here = histogram[b].slice(0, n_columns);
         if (count_of(here, gain) == 0) return;
         const int64_t below = count_of(left, gain);
         if (previous >= 0 && (cut < 0 || (previous <= cut && cut < b)) && below >= min_leaf &&
@@ -291,7 +313,7 @@ void fill_sides(Vector<const uint8_t> column, Vector<const int32_t> order, int64
         below = std::max(below, b <= cut ? b : low);
         above = std::min(above, b <= cut ? high : b);
     }
-    for (int64_t c = 0; c < gathered.shape[1]; ++c) {
+    for (int64_t c = 0; c < total.shape[0]; ++c) {
         int64_t sum = 0;
         for (int64_t i = 0; i < n; ++i) sum += gathered(i, c) & -int64_t(bins[i] <= cut);
         histogram(below, c) = sum;
@@ -301,32 +323,75 @@ void fill_sides(Vector<const uint8_t> column, Vector<const int32_t> order, int64
     marks.add(above);
 }
 
+// What the search of a node's split writes to: `gathered` holds the columns of its rows, and histograms are zero
+// between features. Both have the columns that are added at once, see `padded`.
+struct Scratch {
+    Matrix<const int64_t> gathered;
+    AlignedMatrix<int64_t> histograms; // of features that are filled together, one after another
+    Sides sides;
+
+    Scratch(Matrix<const int64_t> gathered, int64_t n_columns)
+        : gathered(gathered), histograms(FILLED_TOGETHER * MAX_BINS, gathered.shape[1]), sides(n_columns) {
+        histograms.fill(0);
+    }
+};
+
+// Follow the best thresholds of `n` features from `first` on, which are filled together.
+template <int width, int n>
+void evaluate_together(const BinnedRows &binned, Vector<const int64_t> features, int64_t first,
+                       Vector<const int32_t> order, int64_t start, int64_t end, Vector<const int64_t> total,
+                       const Search &search, const Scratch &scratch, Split &best) {
+    std::array<Vector<const uint8_t>, n> columns;
+    std::array<Marks, n> marks;
+    int64_t n_bins = 0;
+    for (int f = 0; f < n; ++f) {
+        const int64_t j = features[first + f];
+        columns[f] = binned.X_binned[j];
+        marks[f].everything(binned.n_bins[j]);
+        n_bins = std::max(n_bins, binned.n_bins[j]);
+    }
+    // Where most bins are empty, those with rows are marked, and no other is looked at.
+    fill_together<width, n>(columns, order, start, end, scratch.gathered, scratch.histograms,
+                            end - start < n_bins ? &marks : nullptr);
+    for (int f = 0; f < n; ++f) {
+        const auto histogram = scratch.histograms.slice(f * MAX_BINS, (f + 1) * MAX_BINS);
+        const int64_t j = features[first + f];
+        best.follow(best_threshold<width>(histogram, marks[f], total, search, best.merit, scratch.sides, 0, j), j);
+    }
+}
+
 // Find the best split of a node straight from its rows, if above `least`.
-//
-// `histogram` is zero, and left so; `gathered` are the node's columns.
 template <int width>
 Split evaluate_rows(const BinnedRows &binned, Vector<const int64_t> features, Matrix<const int64_t> columns,
                     Vector<const int32_t> order, int64_t start, int64_t end, Vector<const int64_t> total,
-                    const Search &search, int64_t leaf, Matrix<const int64_t> gathered, Matrix<int64_t> histogram,
-                    double least, int64_t draws) {
-    Marks marks;
-    const Sides sides(columns.shape[1]);
+                    const Search &search, int64_t leaf, const Scratch &scratch, double least, int64_t draws) {
+    const auto histogram = scratch.histograms.slice(0, MAX_BINS);
     Split best(least);
-    for (int64_t f = 0; f < features.shape[0]; ++f) {
-        const int64_t j = features[f];
-        const auto column = binned.X_binned[j];
-        if (draws != 0) {
-            fill_sides(column, order, start, end, gathered, total, draws, j, histogram, marks);
-        } else if (binned.lists.tells(j, end - start)) {
-            fill_listed<width>(column, j, binned.lists, binned.member, leaf, columns, total, histogram, marks);
-        } else if (end - start < binned.n_bins[j]) {
-            // Most bins are empty: those with rows are marked, and no other is looked at.
-            fill_marked<width>(column, order, start, end, gathered, histogram, marks);
+    const int64_t n = features.shape[0];
+    const auto reads_rows = [&](int64_t f) { return draws == 0 && !binned.lists.tells(features[f], end - start); };
+    for (int64_t f = 0; f < n;) {
+        int64_t together = 0; // features of which the rows are read
+        while (together < FILLED_TOGETHER && f + together < n && reads_rows(f + together)) ++together;
+        const auto evaluate = [&]<int so_many>(std::integral_constant<int, so_many>) {
+            evaluate_together<width, so_many>(binned, features, f, order, start, end, total, search, scratch, best);
+            f += so_many;
+        };
+        if (together == 2) {
+            evaluate(std::integral_constant<int, 2>());
+        } else if (together == 1) {
+            evaluate(std::integral_constant<int, 1>());
         } else {
-            marks.everything(binned.n_bins[j]);
-            fill<width>(column, order, start, end, gathered, histogram);
+            const int64_t j = features[f++];
+            const auto column = binned.X_binned[j];
+            Marks marks;
+            if (draws != 0) {
+                fill_sides(column, order, start, end, scratch.gathered, total, draws, j, histogram, marks);
+            } else {
+                fill_listed<width, padded<width>(width)>(column, j, binned.lists, binned.member, leaf, columns, total,
+                                                         histogram, marks);
+            }
+            best.follow(best_threshold<width>(histogram, marks, total, search, best.merit, scratch.sides, 0, j), j);
         }
-        best.follow(best_threshold<width>(histogram, marks, total, search, best.merit, sides, 0, j), j);
     }
     return best;
 }
@@ -336,10 +401,13 @@ std::tuple<double, double, int64_t, int64_t>
 evaluate_some(const BinnedRows &binned, Vector<const int64_t> features, Matrix<const int64_t> columns,
               Vector<const int32_t> order, int64_t start, int64_t end, Vector<const int64_t> total,
               const Search &search, int64_t leaf, Matrix<const int64_t> gathered, double least, int64_t draws) {
-    const auto histogram = zeros<int64_t>(MAX_BINS, columns.shape[1]);
     return by_width(columns.shape[1], [&](auto width) {
+        const Array<int64_t, 2> copy(gathered.shape[0], padded<width>(gathered.shape[1]));
+        for (int64_t i = 0; i < copy.shape[0]; ++i) {
+            for (int64_t c = 0; c < copy.shape[1]; ++c) copy(i, c) = c < gathered.shape[1] ? gathered(i, c) : 0;
+        }
         const auto best = evaluate_rows<width>(binned, features, columns, order, start, end, total, search, leaf,
-                                               gathered, histogram, least, draws);
+                                               Scratch(copy, columns.shape[1]), least, draws);
         return std::tuple(best.merit, best.beaten, best.feature, best.bin);
     });
 }
@@ -428,10 +496,11 @@ void plant(const GrowthState &tree, Matrix<const int64_t> columns, Vector<const 
 int64_t leaf_to_split(const GrowthState &tree) {
     int64_t split = -1;
     if (tree.sizes[0] < tree.start.shape[0]) {
+        double bar = -INFINITE; // a comparison does not wait for the one before, which seldom finds a better leaf
         for (int64_t leaf = 0; leaf < tree.sizes[0]; ++leaf) {
-            if (tree.status[leaf] == EVALUATED &&
-                (split < 0 || tree.drop[leaf] > tree.drop[split] * (1.0 + GROWTH_TIE)))
-                split = leaf;
+            if (tree.status[leaf] != EVALUATED || (split >= 0 && !(tree.drop[leaf] > bar))) continue;
+            split = leaf;
+            bar = tree.drop[leaf] * (1.0 + GROWTH_TIE);
         }
     }
     return split;
@@ -507,8 +576,8 @@ int64_t grow_of_width(const GrowthState &tree, const BinnedRows &binned, Matrix<
     const int64_t n_columns = columns.shape[1], n_drawn = search.n_drawn;
     const auto features = search.features;
     const Array<int64_t, 1> drawn(features.shape[0]);
-    const auto histogram = zeros<int64_t>(MAX_BINS, n_columns);
-    const Array<int64_t, 2> gathered(std::min(large, order.shape[0]), n_columns);
+    const AlignedMatrix<int64_t> gathered(std::min(large, order.shape[0]), padded<width>(n_columns));
+    const Scratch scratch(gathered, n_columns);
     if (tree.sizes[0] == 0) plant(tree, columns, order, search);
     if (tree.sizes[0] == 1 && tree.status[0] == PENDING && tree.end[0] > large) return 0;
     int64_t split = 0;
@@ -518,11 +587,11 @@ int64_t grow_of_width(const GrowthState &tree, const BinnedRows &binned, Matrix<
             const int64_t start = tree.start[leaf], end = tree.end[leaf], node = tree.node[leaf];
             const auto total = tree.total[leaf];
             draw_features(features, n_drawn, search.seed, node, drawn);
-            gather<width>(columns, order, start, end, gathered);
+            gather<width, padded<width>(width)>(columns, order, start, end, gathered);
             const double whole = merit(total, search.factor, search.ridge, search.gain);
             const auto best =
                 evaluate_rows<width>(binned, drawn.slice(0, n_drawn), columns, order, start, end, total, search, leaf,
-                                     gathered, histogram, whole, cut_draws(search.seed, node, search.random));
+                                     scratch, whole, cut_draws(search.seed, node, search.random));
             judge(tree, leaf, best, whole);
         }
         split = leaf_to_split(tree);

@@ -152,9 +152,9 @@ void node_histograms(const BinnedRows &binned, Vector<const int64_t> features, M
             const auto column = binned.X_binned[j];
             out[f].fill(0);
             if (binned.lists.tells(j, end - start)) {
-                fill_listed<width>(column, j, binned.lists, binned.member, leaf, columns, total, out[f], marks);
+                fill_listed<width, width>(column, j, binned.lists, binned.member, leaf, columns, total, out[f], marks);
             } else {
-                fill<width>(column, order, start, end, gathered, out[f]);
+                fill<width, 1>({column}, order, start, end, gathered, out[f], [](int, int64_t) {});
             }
         }
     });
@@ -163,7 +163,7 @@ void node_histograms(const BinnedRows &binned, Vector<const int64_t> features, M
 // Compute out[i] = columns of the node's rows.
 void gather_any(Matrix<const int64_t> columns, Vector<const int32_t> order, int64_t start, int64_t end,
                 Matrix<int64_t> out) {
-    by_width(columns.shape[1], [&](auto width) { gather<width>(columns, order, start, end, out); });
+    by_width(columns.shape[1], [&](auto width) { gather<width, width>(columns, order, start, end, out); });
 }
 
 // -- Stored entries of sparse features --------------------------------------------------------------------------------

@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "arrays.hpp"
+#include "lanes.hpp"
 #include "numbers.hpp"
 
 namespace minrisk {
@@ -45,6 +46,9 @@ template <class Task> decltype(auto) by_width(int64_t n_columns, Task task) {
     if (n_columns == 3) return task(std::integral_constant<int, 3>());
     return task(std::integral_constant<int, 0>());
 }
+
+// Return columns of memory for so many: three are kept with one more, that all are added at once.
+template <int width> constexpr int64_t padded(int64_t n_columns) { return width == 3 ? 4 : n_columns; }
 
 // Give a matrix of a width that the compiler knows, where it is not 0.
 template <int width, class T> Matrix<T> of_width(Matrix<T> matrix) {
@@ -101,6 +105,11 @@ struct Marks {
 
     void add(int64_t b) { words[b >> 6] |= uint64_t(1) << (b & 63); }
 
+    // Mark the bins that are not 0, and no other.
+    void read(const std::array<uint8_t, MAX_BINS> &seen) {
+        for (int64_t first = 0; first < MAX_BINS; first += LANES) words[first / LANES] = lanes_above(&seen[first], 0);
+    }
+
     // Mark all bins below n_bins, and no other.
     void everything(int64_t n_bins) {
         for (int64_t first = 0; uint64_t &word : words) {
@@ -118,52 +127,57 @@ struct Marks {
     }
 };
 
-// Compute out[i] = columns of the node's rows.
-template <int width>
+// Compute out[i] = columns of the node's rows, and 0 in columns of `out` behind them.
+template <int width, int out_width>
 void gather(Matrix<const int64_t> columns, Vector<const int32_t> order, int64_t start, int64_t end,
             Matrix<int64_t> out) {
-    columns = of_width<width>(columns), out = of_width<width>(out);
-    const int64_t n_columns = columns.shape[1];
+    columns = of_width<width>(columns), out = of_width<out_width>(out);
     for (int64_t i = 0; i < end - start; ++i) {
         const int64_t row = order[start + i];
-        for (int64_t c = 0; c < n_columns; ++c) out(i, c) = columns(row, c);
+        for (int64_t c = 0; c < columns.shape[1]; ++c) out(i, c) = columns(row, c);
+        for (int64_t c = columns.shape[1]; c < out.shape[1]; ++c) out(i, c) = 0;
     }
 }
 
-// Compute histogram[b] += columns of the node's rows whose feature (`column`) is in bin b.
-template <int width, class Seen>
-void fill(Vector<const uint8_t> column, Vector<const int32_t> order, int64_t start, int64_t end,
-          Matrix<const int64_t> gathered, Matrix<int64_t> histogram, Seen seen) {
-    gathered = of_width<width>(gathered), histogram = of_width<width>(histogram);
+// Compute histograms[f * MAX_BINS + b] += columns of the node's rows whose feature f is in bin b, of n features.
+//
+// `seen(f, b)` is told all of them.
+template <int width, int n, class Seen>
+void fill(const std::array<Vector<const uint8_t>, n> &bins, Vector<const int32_t> order, int64_t start, int64_t end,
+          Matrix<const int64_t> gathered, Matrix<int64_t> histograms, Seen seen) {
+    gathered = of_width<width>(gathered), histograms = of_width<width>(histograms);
     for (int64_t i = 0; i < end - start; ++i) {
-        const int64_t b = column[order[start + i]];
-        seen(b);
-        add<width>(histogram[b], gathered[i]);
+        const int64_t row = order[start + i];
+        for (int f = 0; f < n; ++f) {
+            const int64_t b = bins[f][row];
+            seen(f, b);
+            add<width>(histograms[f * MAX_BINS + b], gathered[i]);
+        }
     }
 }
 
-// Compute histogram[b] += columns of the node's rows whose feature (`column`) is in bin b.
-template <int width>
-void fill(Vector<const uint8_t> column, Vector<const int32_t> order, int64_t start, int64_t end,
-          Matrix<const int64_t> gathered, Matrix<int64_t> histogram) {
-    fill<width>(column, order, start, end, gathered, histogram, [](int64_t) {});
+// Do so, and mark, where marks are given, the bins with rows of the node and no other.
+template <int width, int n>
+void fill_together(const std::array<Vector<const uint8_t>, n> &bins, Vector<const int32_t> order, int64_t start,
+                   int64_t end, Matrix<const int64_t> gathered, Matrix<int64_t> histograms,
+                   std::array<Marks, n> *marks) {
+    constexpr int full = padded<width>(width);
+    if (marks == nullptr) {
+        fill<full, n>(bins, order, start, end, gathered, histograms, [](int, int64_t) {});
+        return;
+    }
+    std::array<std::array<uint8_t, MAX_BINS>, n> seen{};
+    fill<full, n>(bins, order, start, end, gathered, histograms, [&](int f, int64_t b) { seen[f][b] = 1; });
+    for (int f = 0; f < n; ++f) (*marks)[f].read(seen[f]);
 }
 
-// Do as `fill`, and mark the bins with rows of the node, and no other.
-template <int width>
-void fill_marked(Vector<const uint8_t> column, Vector<const int32_t> order, int64_t start, int64_t end,
-                 Matrix<const int64_t> gathered, Matrix<int64_t> histogram, Marks &marks) {
-    Marks seen;
-    fill<width>(column, order, start, end, gathered, histogram, [&](int64_t b) { seen.add(b); });
-    marks = seen;
-}
-
-// Do as `fill_marked` from the listed rows, those outside the frequent bin, which is what is left of the total.
-template <int width>
+// Fill the histogram, and mark its bins, from the listed rows, those outside the frequent bin, which is what is left of
+// the total.
+template <int width, int row_width>
 void fill_listed(Vector<const uint8_t> column, int64_t j, const Lists &lists, Vector<const int32_t> member,
                  int64_t leaf, Matrix<const int64_t> columns, Vector<const int64_t> total, Matrix<int64_t> histogram,
                  Marks &marks) {
-    columns = of_width<width>(columns), histogram = of_width<width>(histogram);
+    columns = of_width<width>(columns), histogram = of_width<row_width>(histogram);
     const int64_t n_columns = columns.shape[1], frequent = lists.frequent[j];
     const auto rows = lists.rows.slice(lists.position(j, 0), lists.position(j, 1));
     Marks seen;
