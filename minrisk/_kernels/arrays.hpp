@@ -118,6 +118,31 @@ template <class T, class... I> Array<T, sizeof...(I)> zeros(I... extents) {
     return array;
 }
 
+// Call `pass` with the number of columns, which up to eight the compiler knows: loops over so few columns are then
+// spelt out, which take longer to begin than to run.
+template <class Pass> decltype(auto) for_width(int64_t n_columns, Pass pass) {
+    switch (n_columns) {
+    case 1:
+        return pass(std::integral_constant<int64_t, 1>());
+    case 2:
+        return pass(std::integral_constant<int64_t, 2>());
+    case 3:
+        return pass(std::integral_constant<int64_t, 3>());
+    case 4:
+        return pass(std::integral_constant<int64_t, 4>());
+    case 5:
+        return pass(std::integral_constant<int64_t, 5>());
+    case 6:
+        return pass(std::integral_constant<int64_t, 6>());
+    case 7:
+        return pass(std::integral_constant<int64_t, 7>());
+    case 8:
+        return pass(std::integral_constant<int64_t, 8>());
+    default:
+        return pass(n_columns);
+    }
+}
+
 // A matrix of a kernel's own that begins where a cache line does.
 template <class T> struct AlignedMatrix : Matrix<T> {
     AlignedMatrix(int64_t n_rows, int64_t n_columns) : memory(n_rows * n_columns + LINE) {

@@ -44,14 +44,25 @@ int64_t fix_vector(Vector<const double> values, Vector<const bool> in_bag, doubl
 }
 
 // Fill out with sums over rows order[start:end] per column, values rounded to 1 / factor (a factor of 0: none).
-// The sums are of whole numbers, exact in float64 and vectorised.
+// The sums are of whole numbers, exact in float64 and vectorised; those of few columns stay in registers.
+template <class Width>
 void add_leaf(Matrix<const double> values, Vector<const double> factor, Vector<const int32_t> order, int64_t start,
-              int64_t end, Vector<double> out) {
-    const int64_t n_columns = values.shape[1];
-    out.fill(0.0);
-    for (int64_t i = start; i < end; ++i) {
-        const int64_t row = order[i];
-        for (int64_t k = 0; k < n_columns; ++k) out[k] += std::rint(values(row, k) * factor[k]);
+              int64_t end, Vector<double> out, Width n_columns) {
+    values.shape[1] = n_columns;
+    if constexpr (std::is_integral_v<Width>) {
+        out.fill(0.0);
+        for (int64_t i = start; i < end; ++i) {
+            const int64_t row = order[i];
+            for (int64_t k = 0; k < n_columns; ++k) out[k] += std::rint(values(row, k) * factor[k]);
+        }
+    } else {
+        std::array<double, n_columns> sums{}, factors;
+        for (int64_t k = 0; k < n_columns; ++k) factors[k] = factor[k];
+        for (int64_t i = start; i < end; ++i) {
+            const int64_t row = order[i];
+            for (int64_t k = 0; k < n_columns; ++k) sums[k] += std::rint(values(row, k) * factors[k]);
+        }
+        for (int64_t k = 0; k < n_columns; ++k) out[k] = sums[k];
     }
     for (int64_t k = 0; k < n_columns; ++k) {
         if (factor[k] > 0.0) out[k] /= factor[k];
@@ -79,11 +90,14 @@ Array<int64_t, 1> column_sums(Matrix<const double> values, Vector<const bool> in
                               int64_t bits, int64_t start, int64_t stop) {
     const auto factor = fixed_factors(top, bits);
     auto total = zeros<int64_t>(values.shape[1]);
-    for (int64_t i = start; i < stop; ++i) {
-        if (in_bag[i]) {
-            for (int64_t k = 0; k < values.shape[1]; ++k) total[k] += whole(values(i, k) * factor[k]);
+    for_width(values.shape[1], [&](auto n_columns) {
+        values.shape[1] = n_columns;
+        for (int64_t i = start; i < stop; ++i) {
+            if (in_bag[i]) {
+                for (int64_t k = 0; k < n_columns; ++k) total[k] += whole(values(i, k) * factor[k]);
+            }
         }
-    }
+    });
     return total;
 }
 
@@ -110,21 +124,25 @@ void leaf_column_sums(Matrix<const double> gradient, Matrix<const double> hessia
                       Vector<const int64_t> start, Vector<const int64_t> end, Matrix<double> gradient_sums,
                       Matrix<double> hessian_sums) {
     const auto gradient_factor = fixed_factors(top_gradient, bits), hessian_factor = fixed_factors(top_hessian, bits);
-    for (int64_t leaf = 0; leaf < start.shape[0]; ++leaf) {
-        add_leaf(gradient, gradient_factor, order, start[leaf], end[leaf], gradient_sums[leaf]);
-        add_leaf(hessian, hessian_factor, order, start[leaf], end[leaf], hessian_sums[leaf]);
-    }
+    for_width(gradient.shape[1], [&](auto n_columns) {
+        for (int64_t leaf = 0; leaf < start.shape[0]; ++leaf) {
+            add_leaf(gradient, gradient_factor, order, start[leaf], end[leaf], gradient_sums[leaf], n_columns);
+            add_leaf(hessian, hessian_factor, order, start[leaf], end[leaf], hessian_sums[leaf], n_columns);
+        }
+    });
 }
 
 Array<double, 1> project(Matrix<const double> gradient, Matrix<const double> hessian, Matrix<const double> directions,
                          Vector<const double> weight, Matrix<double> out, int64_t start, int64_t stop) {
     const int64_t q = directions.shape[0];
     auto top = zeros<double>(q + 1);
-    for (int64_t i = start; i < stop; ++i) {
-        project_row(gradient[i], hessian[i], directions, weight, out[i]);
-        for (int64_t c = 0; c < q; ++c) top[c] = std::max(top[c], std::abs(out(i, c)));
-        top[q] = std::max(top[q], out(i, q));
-    }
+    for_width(gradient.shape[1], [&](auto D) {
+        for (int64_t i = start; i < stop; ++i) {
+            project_row(gradient[i], hessian[i], directions, weight, out[i], D);
+            for (int64_t c = 0; c < q; ++c) top[c] = std::max(top[c], std::abs(out(i, c)));
+            top[q] = std::max(top[q], out(i, q));
+        }
+    });
     return top;
 }
 

@@ -20,22 +20,28 @@ inline Array<double, 1> fixed_factors(Vector<const double> top, int64_t bits) {
     return factor;
 }
 
-// Compute out = (gradient @ directions, hessian @ weight) of one row; `directions` is (q, D).
-inline void project_row(Vector<const double> gradient, Vector<const double> hessian, Matrix<const double> directions,
-                        Vector<const double> weight, Vector<double> out) {
-    const int64_t q = directions.shape[0], D = directions.shape[1];
+// Compute out = (gradient @ directions, hessian @ weight) of one row of D outputs; `directions` is (q, D).
+template <class Width>
+void project_row(Vector<const double> gradient, Vector<const double> hessian, Matrix<const double> directions,
+                 Vector<const double> weight, Vector<double> out, Width D) {
+    directions.shape[1] = D;
+    const int64_t q = directions.shape[0];
     double h = 0.0;
-    for (int64_t c = 0; c < q; ++c) {
-        double g = 0.0;
-        if (c == 0) {
-            for (int64_t k = 0; k < D; ++k) {
-                g += gradient[k] * directions(0, k);
-                h += hessian[k] * weight[k];
-            }
-        } else {
-            for (int64_t k = 0; k < D; ++k) g += gradient[k] * directions(c, k);
+    if (q == 2) { // the usual sketch: three sums, none of which waits for another
+        double first = 0.0, second = 0.0;
+        for (int64_t k = 0; k < D; ++k) {
+            first += gradient[k] * directions(0, k);
+            second += gradient[k] * directions(1, k);
+            h += hessian[k] * weight[k];
         }
-        out[c] = g;
+        out[0] = first, out[1] = second;
+    } else {
+        for (int64_t k = 0; k < D; ++k) h += hessian[k] * weight[k];
+        for (int64_t c = 0; c < q; ++c) {
+            double g = 0.0;
+            for (int64_t k = 0; k < D; ++k) g += gradient[k] * directions(c, k);
+            out[c] = g;
+        }
     }
     out[q] = h;
 }

@@ -30,26 +30,29 @@ Array<int64_t, 2> count_sizes(Matrix<const double> gradient, Matrix<const double
     const int64_t q = directions.shape[0], D = directions.shape[1];
     auto found = zeros<int64_t>(2, SIZE_BINS);
     const auto counts = found[0], sums = found[1];
-    for (int64_t i = start; i < stop; ++i) {
-        const auto own = gradient[i];
-        double square = 0.0;
-        for (int64_t c = 0; c < q - 1; c += 2) {
-            const auto first = directions[c], second = directions[c + 1];
-            double g = 0.0, h = 0.0;
-            for (int64_t k = 0; k < D; ++k) {
-                g += own[k] * first[k];
-                h += own[k] * second[k];
+    for_width(D, [&](auto n_outputs) {
+        gradient.shape[1] = directions.shape[1] = n_outputs;
+        for (int64_t i = start; i < stop; ++i) {
+            const auto own = gradient[i];
+            double square = 0.0;
+            for (int64_t c = 0; c < q - 1; c += 2) {
+                const auto first = directions[c], second = directions[c + 1];
+                double g = 0.0, h = 0.0;
+                for (int64_t k = 0; k < n_outputs; ++k) {
+                    g += own[k] * first[k];
+                    h += own[k] * second[k];
+                }
+                square += g * g + h * h;
             }
-            square += g * g + h * h;
+            if (q % 2 == 1) {
+                const auto last = directions[q - 1];
+                double g = 0.0;
+                for (int64_t k = 0; k < n_outputs; ++k) g += own[k] * last[k];
+                square += g * g;
+            }
+            size[i] = std::sqrt(square);
         }
-        if (q % 2 == 1) {
-            const auto last = directions[q - 1];
-            double g = 0.0;
-            for (int64_t k = 0; k < D; ++k) g += own[k] * last[k];
-            square += g * g;
-        }
-        size[i] = std::sqrt(square);
-    }
+    });
     for (int64_t i = start; i < stop; ++i) {
         if (!in_bag[i]) continue;
         const int64_t b =
@@ -128,13 +131,15 @@ int64_t draw_rows(Vector<const double> size, Vector<const bool> in_bag, double f
 void project_drawn(Matrix<const double> gradient, Matrix<const double> hessian, Matrix<const double> directions,
                    Vector<const double> weight, Vector<const double> size, double floor, double level,
                    Vector<const int32_t> drawn, int64_t start, int64_t stop, Matrix<double> sketch) {
-    for (int64_t j = start; j < stop; ++j) {
-        const int64_t i = drawn[j];
-        const double share = std::min(1.0, (size[i] + floor) / level);
-        const auto own = sketch[j];
-        project_row(gradient[i], hessian[i], directions, weight, own);
-        for (int64_t c = 0; c < own.shape[0]; ++c) own[c] /= share;
-    }
+    for_width(gradient.shape[1], [&](auto D) {
+        for (int64_t j = start; j < stop; ++j) {
+            const int64_t i = drawn[j];
+            const double share = std::min(1.0, (size[i] + floor) / level);
+            const auto own = sketch[j];
+            project_row(gradient[i], hessian[i], directions, weight, own, D);
+            for (int64_t c = 0; c < own.shape[0]; ++c) own[c] /= share;
+        }
+    });
 }
 
 // Compute out[f] = bins of the rows in each of these features.
