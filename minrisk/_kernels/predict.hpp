@@ -44,14 +44,13 @@ template <class Word> struct Node {
     int64_t column() const { return static_cast<int64_t>(word >> NODE_BIN_BITS & ((Word(1) << COLUMN_BITS) - 1)); }
 };
 
-// Let rows walk on in a tree from place[i] to a leaf; row i's code in column c is codes[base + c * stride + i].
-template <class Word, class Place>
-void walk_on(Vector<const uint8_t> codes, int64_t base, int64_t stride, Vector<const Word> nodes, int64_t n_rows,
-             Vector<Place> place) {
+// Let rows walk on in a tree from place[i] to a leaf; code_of(i, c) is row i's code in column c.
+template <class Word, class Place, class Code>
+void walk_by(Code code_of, Vector<const Word> nodes, int64_t n_rows, Vector<Place> place) {
     const int64_t whole = n_rows - n_rows % EIGHT;
     const auto next = [&](int64_t at, int64_t row) {
         const Node<Word> node{nodes[at]};
-        return node.left() + node.is_above(codes[base + row + node.column() * stride]);
+        return node.left() + node.is_above(code_of(row, node.column()));
     };
     for (int64_t i = 0; i < whole; i += EIGHT) {
         int64_t at[EIGHT], to[EIGHT], moved = 1;
@@ -71,6 +70,13 @@ void walk_on(Vector<const uint8_t> codes, int64_t base, int64_t stride, Vector<c
         while (to != at) at = to, to = next(at, i);
         place[i] = static_cast<Place>(at);
     }
+}
+
+// Let rows walk on so; row i's code in column c is codes[base + c * stride + i].
+template <class Word, class Place>
+void walk_on(Vector<const uint8_t> codes, int64_t base, int64_t stride, Vector<const Word> nodes, int64_t n_rows,
+             Vector<Place> place) {
+    walk_by([&](int64_t i, int64_t column) { return codes[base + i + column * stride]; }, nodes, n_rows, place);
 }
 
 } // namespace minrisk

@@ -63,6 +63,24 @@ void tree_response(Matrix<const uint8_t> X_binned, Vector<const int32_t> feature
     }
 }
 
+// Fill leaf[i] with the number of the leaf that row i falls into, of rows whose leaf is below 0.
+void number_others(Matrix<const uint8_t> X_binned, Vector<const int32_t> feature, Vector<const int32_t> bin,
+                   Vector<const int32_t> left, Vector<const int32_t> number, Vector<int32_t> leaf, int64_t start,
+                   int64_t stop) {
+    const Array<int64_t, 1> words(left.shape[0]), node(SCORED_ROWS), row(SCORED_ROWS + 1);
+    pack_nodes({feature, bin, left}, 0, left.shape[0], words);
+    for (int64_t i = start; i < stop;) {
+        int64_t n = 0;
+        for (; i < stop && n < SCORED_ROWS; ++i) { // without branches on the data
+            row[n] = i;
+            n += leaf[i] < 0;
+        }
+        node.slice(0, n).fill(0);
+        walk_by<int64_t, int64_t>([&](int64_t c, int64_t column) { return X_binned(column, row[c]); }, words, n, node);
+        for (int64_t c = 0; c < n; ++c) leaf[row[c]] = number[node[c]];
+    }
+}
+
 // Compute scores += value * vectors[vector] of the row's leaf in each tree; the trees' columns one after another.
 //
 // `n_nodes` and `n_vectors` of each tree. As many rows at a time as have bins that stay in the cache: every tree is
@@ -195,10 +213,13 @@ void sum_joint(Matrix<const uint8_t> codes, Matrix<const double> values, Vector<
 
 void add_leaf_vectors(Matrix<double> scores, Vector<const int32_t> leaf, Matrix<const double> vectors, int64_t start,
                       int64_t stop) {
-    for (int64_t i = start; i < stop; ++i) {
-        const auto v = vectors[leaf[i]];
-        for (int64_t k = 0; k < scores.shape[1]; ++k) scores(i, k) += v[k];
-    }
+    for_width(scores.shape[1], [&](auto n_columns) {
+        scores.shape[1] = vectors.shape[1] = n_columns;
+        for (int64_t i = start; i < stop; ++i) {
+            const auto v = vectors[leaf[i]];
+            for (int64_t k = 0; k < n_columns; ++k) scores(i, k) += v[k];
+        }
+    });
 }
 
 void leaf_numbers(Vector<const int32_t> order, Vector<const int64_t> start, Vector<const int64_t> end,
@@ -255,6 +276,7 @@ void define_scores(nb::module_ &m) {
     m.def("split_leaves", &split_leaves, released());
     m.def("decision_costs", &decision_costs, released());
     m.def("leaf_numbers", &leaf_numbers, released());
+    m.def("number_others", &number_others, released());
     m.def("tree_columns", &tree_columns, released());
     m.def("closed_form", &closed_form, released());
     m.def("newton", &newton, released());

@@ -64,7 +64,7 @@ from minrisk._kernels.sampling import (
     project_drawn,
     size_level,
 )
-from minrisk._kernels.scores import leaf_numbers, tree_response
+from minrisk._kernels.scores import leaf_numbers, number_others
 from minrisk._kernels.structures import BinnedRows, Entries, GrowthState, RowEntries, Search
 from minrisk._typing import Binned, FloatArray, Int32Array, IntArray
 from minrisk._utils.memory import empty, read_only
@@ -253,24 +253,26 @@ class Growth:
             target = target._replace(gain=COUNT_APART)
         in_bag = self._all if rows.whole else np.flatnonzero(rows.in_bag).astype(np.int32)
         in_bag = in_bag if drawn is None else drawn
-        order = None  # leaf by leaf
+        is_bag = False  # whether `order` has all rows of the bag leaf by leaf
         if drawn is None and (n_bag := self._drawn_from(target, rule, len(in_bag))):
             assert rule.n_rows is not None
             chosen, sketch = draw(rows, target, rule.n_rows, most_drawn(n_bag, rule), seed, self._sizes)
-            grown = self._grow_at_one(target, rule, features, seed, chosen, sketch)
+            grown, order = self._grow_at_one(target, rule, features, seed, chosen, sketch)
         elif drawn is None and self._are_few(target):
             assert target.directions is not None
             sketch = empty((rows.n_samples, len(target.directions) + 1), np.float64)
             top = self._project(target, sketch)
-            grown = self._grow_at_one(target, rule, features, seed, in_bag, sketch[in_bag], top)
+            grown, order = self._grow_at_one(target, rule, features, seed, in_bag, sketch[in_bag], top)
         else:
             factor, n_searched = self._prepare(target, in_bag, features, drawn is not None)
             search = rule.search(target, features, seed, factor)
             grow_on = self._grow_here if rows.is_alone else self._grow_with_others
             grown = grow_on(search, rule, self.order[:n_searched])
-            order = self.order[:n_searched] if drawn is None else None
-        self._number(grown, order)
-        if order is None:  # vectors are of all rows
+            is_bag = drawn is None
+            order = self.order[:n_searched] if is_bag else None
+        self._number(grown, order, is_bag)
+        if not is_bag:  # vectors are of all its rows
+            self.start, self.end = np.empty((2, len(grown.leaf_node)), dtype=np.int64)
             order_by_leaf(in_bag, rows.leaf, self.order, self.start, self.end)
         return grown
 
@@ -296,9 +298,10 @@ class Growth:
         drawn: Int32Array,
         sketch: FloatArray,
         top: FloatArray | None = None,
-    ) -> GrownTree:
+    ) -> tuple[GrownTree, Int32Array | None]:
         """Grow on rows with this sketch, which are sent to one piece, which tells the others the tree.
 
+        Returns it, and these rows leaf by leaf where no other piece has rows; of stored entries None.
         `top` has the sketch's column maxima, where they are not of these rows alone.
         """
         rows = self.rows
@@ -314,9 +317,8 @@ class Growth:
             top = np.abs(sketch).max(axis=0, initial=0.0) if top is None else top
             factor = self._fix_sketch(sketch, top, 0, m)
             grown = self._grow_here(rule.search(target, features, seed, factor), rule, self.order[:m])
-        grown = rows.exchange.told(grown)
-        self.start, self.end = np.empty((2, len(grown.leaf_node)), dtype=np.int64)
-        return grown
+        known = drawn[self.order[: len(drawn)]] if rows.is_alone and rows.sparse is None else None
+        return rows.exchange.told(grown), known
 
     def _grow_here(self, search: Search, rule: GrowthRule, order: Int32Array) -> GrownTree:
         """Grow on these rows alone, which the kernel sums and scans side by side."""
@@ -592,17 +594,21 @@ class Growth:
         return list(itertools.chain.from_iterable(workers.map(run, groups)))
 
     # -- what the leaves hold ----------------------------------------------------------------------------------------
-    def _number(self, tree: GrownTree, order: Int32Array | None) -> None:
-        """Write the leaf numbers of all rows, which need not walk if they all stand leaf by leaf in `order`."""
+    def _number(self, tree: GrownTree, order: Int32Array | None, is_bag: bool = True) -> None:
+        """Write the leaf numbers of all rows: those of `order`, the bag's or some, stand leaf by leaf; others walk."""
         rows = self.rows
-        if order is not None and len(order) == len(self._all):
+        is_done = is_bag and order is not None and len(order) == len(self._all)
+        if not is_done:
+            rows.leaf[:] = -1
+        if order is not None:
             leaf_numbers(order, self.start, self.end, rows.leaf)
+        if is_done:
             return
-        number, one = np.zeros(len(tree.feature), dtype=np.int32), np.ones(len(tree.feature))
+        number = np.zeros(len(tree.feature), dtype=np.int32)
         number[tree.leaf_node] = np.arange(len(tree.leaf_node))
         X_binned, feature = rows.split_bins(tree.feature)
-        nodes = feature, tree.bin, tree.left, one, number
-        rows.over_blocks(tree_response, X_binned, *nodes, rows.response, rows.leaf, sums=WALK_SUMS / rows.n_outputs)
+        nodes = feature, tree.bin, tree.left, number
+        rows.over_blocks(number_others, X_binned, *nodes, rows.leaf, sums=WALK_SUMS / rows.n_outputs)
 
     def leaf_sums(self) -> tuple[FloatArray, FloatArray]:
         """Return gradient and Hessian summed over the rows of each leaf, (L, D) each."""
