@@ -37,7 +37,7 @@ from benchmarks.larger_than_memory import HELD_OUT_ROWS, Size, bayes_error, rows
 from minrisk import MinRiskClassifier
 from minrisk.boosting.monitors import ProgressBar
 from minrisk.io.model_file import save as save_model
-from minrisk.rows.dask import FAN_IN, DaskEngine
+from minrisk.rows.dask import FAN_OUT, DaskEngine
 from minrisk.rows.placed import Part, Seal
 from minrisk.rows.remote import Contribution, combined
 
@@ -142,10 +142,10 @@ class ClusterTimes(ProgressBar):
 
 
 @contextmanager
-def watching(client: Any, map_: Callable[..., Any], asked: list[Any]) -> Iterator[None]:
+def watching(client: Any, noted: Callable[..., Any], asked: list[Any]) -> Iterator[None]:
     """Rounds of a fit and exchanges are noted."""
     ClusterTimes.clock, ClusterTimes.asked = Clock(client), asked
-    with patch("minrisk.boosting.monitors.ProgressBar", ClusterTimes), patch.object(DaskEngine, "map", map_):
+    with patch("minrisk.boosting.monitors.ProgressBar", ClusterTimes), patch.object(DaskEngine, "asked", noted):
         yield
 
 
@@ -197,11 +197,11 @@ def digest(model: MinRiskClassifier) -> str:
 def rounds_of(X: Any, y: Any, rounds: int, client: Any = None) -> dict[str, Any]:
     """What the rounds of a fit take: medians of wall times, means of processor seconds."""
     asked: list[Any] = []
-    real = DaskEngine.map
+    real = DaskEngine.asked
 
-    def noted(engine: DaskEngine, function: Any, arguments: Any) -> Any:
+    def noted(engine: DaskEngine, *given: Any) -> Any:
         asked.append(engine.n_shards)
-        return real(engine, function, arguments)
+        return real(engine, *given)
 
     with watching(client, noted, asked):
         begun = time.perf_counter()
@@ -361,15 +361,15 @@ def one_exchange(client: Any, n_shards: int, told: int, answered: int, times: in
 def reduced(n_shards: int) -> tuple[int, int]:
     """Tasks of a reduction, and how many one after another: see `DaskEngine.reduce`."""
     tasks = depth = 0
-    while n_shards > FAN_IN:
-        n_shards = -(-n_shards // FAN_IN)
+    while n_shards > FAN_OUT:
+        n_shards = -(-n_shards // FAN_OUT)
         tasks, depth = tasks + n_shards, depth + 1
     return tasks, depth
 
 
 def measured_costs(quick: bool) -> Costs:
     """Of exchanges, here; of rows and growth, of rounds in this process that `overhead` has measured."""
-    times, many, some = (4, 32, 4) if quick else (16, 128, FAN_IN)
+    times, many, some = (4, 32, 4) if quick else (16, 128, FAN_OUT)
     with cluster_of(2, many // 2) as client:
         few, middle, most = (one_exchange(client, n, 8, 8, times) for n in (2, some, many))
         told, answered = (one_exchange(client, some, *n_bytes, times) for n_bytes in ((400_000, 8), (8, 400_000)))
@@ -401,7 +401,7 @@ def measured_costs(quick: bool) -> Costs:
 def predicted(costs: Costs, messages: Messages, n: int, n_shards: int, n_cores: int, network: float) -> dict[str, Any]:
     """Seconds of a round by what they are for, and of all processors."""
     tasks, depth = reduced(n_shards)
-    E, brought = messages.exchanges, messages.sums * min(n_shards, FAN_IN) + messages.drawn
+    E, brought = messages.exchanges, messages.sums * min(n_shards, FAN_OUT) + messages.drawn
     told = messages.told * n_shards
     scheduling, handling = costs.exchange + (n_shards + tasks) * costs.task, told * costs.told_byte
     handling += brought * costs.answered_byte

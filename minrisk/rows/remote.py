@@ -14,8 +14,7 @@ import copy
 import itertools
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Sequence
 from inspect import getattr_static, isfunction
 from queue import SimpleQueue
 from threading import Lock, RLock, Thread
@@ -69,9 +68,16 @@ class Contribution(NamedTuple):
 
 
 class Behind(NamedTuple):
-    """A piece cannot go on from where it is asked to: it knows the log up to these positions, by the piece's number."""
+    """A piece cannot go on from where it is asked to."""
 
-    known: dict[int, int]
+    known: int  # up to where it knows the log
+
+
+class Met(NamedTuple):
+    """What some pieces bring to an exchange together."""
+
+    parts: list[Contribution]  # one or none
+    behind: dict[int, int]  # of pieces that are behind, by their numbers: up to where they know the log
 
 
 # -- Pieces ------------------------------------------------------------------------------------------------------------
@@ -171,10 +177,8 @@ class Shard:
                 if self.known > first + len(items):  # another driver's, or older than what is kept
                     self._close()
                     self._begin()
-                return Behind({self.number: self.known})
-            # Copies can be written to, which what has come from a network cannot, and are no other piece's: pieces of
-            # one process may be given the same objects.
-            new = deepcopy(items[self.known - first :])
+                return Behind(self.known)
+            new = items[self.known - first :]
             for item in new:
                 self._inbox.items.put(item)
             exchanges = sum(isinstance(item, Reply) and item.asked for item in new)  # that are answered before the next
@@ -255,34 +259,38 @@ class Engine(Protocol):
 
     n_shards: int
 
-    def map(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Return for each shard the future of function(shard, *its arguments)."""
+    def asked(
+        self,
+        shards: Iterable[int],
+        function: Callable[..., Any],
+        combine: Callable[[Sequence[Any]], Any],
+        *arguments: Any,
+    ) -> Any:
+        """Return combine(what function(shard, *arguments) gives for each of these shards).
 
-    def reduce(self, function: Callable[[Sequence[Any]], Any], futures: Sequence[Any]) -> Any:
-        """Return function(results) here, where function(parts of them) may come first: it is associative."""
-
-    def look_again(self) -> None:
-        """Look again: some shards have been built again, perhaps at other places."""
+        `combine` is associative: parts may be combined first. Each shard has copies of the arguments for itself, whose
+        arrays can be written to. Shards that are lost are made again, and asked again.
+        """
 
     def close(self) -> None:
         """Let the shards go."""
 
 
-def stepped(shard: Shard, first: int, items: Sequence[Item]) -> Contribution | Behind:
+def stepped(shard: Shard, first: int, items: Sequence[Item]) -> Met:
     """See `Shard.step`."""
-    return shard.step(first, items)
+    found = shard.step(first, items)
+    return Met([], {shard.number: found.known}) if isinstance(found, Behind) else Met([found], {})
 
 
-def combined(found: Sequence[Contribution | Behind]) -> Contribution | Behind:
-    """Return what pieces give together."""
-    behind = [one for one in found if isinstance(one, Behind)]
-    if behind:
-        return Behind({number: known for one in behind for number, known in one.known.items()})
-    kinds = {one.kind for one in found if isinstance(one, Contribution)}
-    if len(kinds) != 1:
+def combined(found: Sequence[Met]) -> Met:
+    """Return what pieces bring together."""
+    parts = [part for met in found for part in met.parts]
+    kinds = {part.kind for part in parts}
+    if len(kinds) > 1:
         raise RuntimeError(f"pieces of rows meet in one exchange, got {sorted(kinds)}: the calls differ.")
-    kind, own = kinds.pop(), [one.own for one in found if isinstance(one, Contribution)]
-    return Contribution(kind, own[0] if len(own) == 1 else _REDUCTIONS[kind](own))
+    if len(parts) > 1:
+        parts = [Contribution(parts[0].kind, _REDUCTIONS[parts[0].kind]([part.own for part in parts]))]
+    return Met(parts, {number: known for met in found for number, known in met.behind.items()})
 
 
 _REDUCTIONS: dict[str, Callable[[Sequence[Any]], Any]] = {
@@ -344,15 +352,15 @@ class Driver(Exchange):
 
     def met(self, kind: str, own: Any) -> Any:
         """Bring all pieces to one exchange."""
-        firsts = [self._told] * self._engine.n_shards
-        while True:
-            asked = self._engine.map(stepped, [(first, self._log[first:]) for first in firsts])
-            found = self._engine.reduce(combined, asked)
-            if not isinstance(found, Behind):
-                break
-            for number, known in found.known.items():  # of a piece that is built anew
-                firsts[number] = min(known, self._told)
-            self._engine.look_again()
+        known, met = dict.fromkeys(range(self._engine.n_shards), self._told), Met([], {})
+        while known:  # where some are built anew, they are told more than others
+            first = min(known.values())
+            asked = [number for number, own in known.items() if own == first]
+            some = self._engine.asked(asked, stepped, combined, first, self._log[first:])
+            known = {number: own for number, own in known.items() if own != first}
+            known |= {number: min(own, self._told) for number, own in some.behind.items()}
+            met = combined([met._replace(behind={}), some])
+        (found,) = met.parts
         if found.kind != kind:
             raise RuntimeError(f"pieces of rows meet in the exchange {kind!r}, got {found.kind!r}: the calls differ.")
         self._told = len(self._log)
