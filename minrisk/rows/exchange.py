@@ -46,6 +46,10 @@ class Exchange(ABC):
         """Return the sum over the pieces, of whole numbers that int64 or float64 holds exactly."""
         return self.met("added", own)  # type: ignore[no-any-return]
 
+    def largest_and_added(self, tops: FloatArray, sums: IntArray) -> tuple[FloatArray, IntArray]:
+        """Return what `largest` gives of the one and `added` of the other, in one exchange."""
+        return self.met("largest_and_added", (tops, sums))  # type: ignore[no-any-return]
+
     def gathered(self, own: Numbers) -> Numbers:
         """Return the pieces' arrays one after another, along the first axis."""
         return self.met("gathered", own)  # type: ignore[no-any-return]

@@ -296,6 +296,10 @@ def combined(found: Sequence[Met]) -> Met:
 _REDUCTIONS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "largest": lambda own: np.max(np.array(own), axis=0),
     "added": lambda own: np.sum(np.array(own), axis=0),
+    "largest_and_added": lambda own: (
+        np.max([tops for tops, _ in own], axis=0),
+        np.sum([sums for _, sums in own], axis=0),
+    ),
     "gathered": np.concatenate,
     "collected": lambda own: list(itertools.chain.from_iterable(own)),
 }

@@ -62,6 +62,10 @@ class Together:
         np.testing.assert_array_equal(found.sum(axis=0), found[::-1].sum(axis=0))  # exact: in no order
         return found.sum(axis=0)
 
+    def largest_and_added(self, tops: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found = self._meeting.all_of(self._piece, (tops, sums))
+        return np.max([own for own, _ in found], axis=0), np.sum([own for _, own in found], axis=0)
+
     def gathered(self, own: np.ndarray) -> np.ndarray:
         found = np.concatenate(self._meeting.all_of(self._piece, own))
         self._meeting.most_lines = max(self._meeting.most_lines, len(found))
