@@ -137,7 +137,7 @@ def _told(error: Exception) -> str | None:
 
 
 # -- Shards ------------------------------------------------------------------------------------------------------------
-FAN_OUT = 16  # workers that are asked at once; each asks as many others
+FAN_OUT = 16  # other workers that one asks at once
 MOST_LOSSES = 3  # of a shard in one exchange
 FIRST_PAUSE, LONGEST_PAUSE = 0.01, 1.0  # seconds between two looks for shards that are not there
 WRITABLE = 4  # pickle's protocol by which arrays can be written to where they arrive
@@ -159,7 +159,7 @@ class DaskEngine:
     """See `minrisk.rows.remote.Engine`.
 
     A task makes a shard, so that Dask makes it again where its worker is lost. To ask one takes no task, of which the
-    scheduler would make several times as much work: it passes a message on to some workers, which ask others.
+    scheduler would make several times as much work: it passes a message on to one worker, which asks others.
 
     Parameters
     ----------
@@ -204,13 +204,23 @@ class DaskEngine:
             held.setdefault(min(at, key=lambda worker: (len(held.get(worker, ())), worker)), []).append(number)
         return held
 
-    def asked(self, shards: Iterable[int], function: Callable[..., Any], combine: Combine, *arguments: Any) -> Any:
-        """Return combine(what function(shard, *arguments) gives for each of these shards)."""
-        told = as_bytes((function, arguments))
+    def asked(
+        self,
+        shards: Iterable[int],
+        function: Callable[..., Any],
+        combine: Combine,
+        finish: Callable[..., Any],
+        *arguments: Any,
+    ) -> Any:
+        """Return combine(what function(shard, *arguments) gives for each of these shards), or what finish makes of it.
+
+        The worker that is asked first finishes, if all shards have answered it.
+        """
+        told = as_bytes((function, arguments, finish))
         waiting, found = sorted(shards), []
         is_all, reached = len(waiting) == self.n_shards, time.monotonic()
         while waiting:
-            some = self._answered(waiting, combine, told)
+            some = self._answered(waiting, combine, told, is_all)
             if some.error is not None:
                 raise some.error
             found += some.own
@@ -223,17 +233,17 @@ class DaskEngine:
             self._losses.clear()
         return combine(found)
 
-    def _answered(self, shards: Sequence[int], combine: Combine, told: bytes) -> Answered:
+    def _answered(self, shards: Sequence[int], combine: Combine, told: bytes, is_all: bool) -> Answered:
         """Ask some shards where they were seen last."""
         at: dict[str, list[tuple[int, str]]] = {}
         for number in shards:
             at.setdefault(self._homes[number], []).append((number, self._shards[number].key))
-        groups = divided(list(at.items()))
+        group = list(at.items())
+        first = group[0][0]
 
         async def ask() -> dict[str, Any]:
-            workers = [group[0][0] for group in groups]
             found: dict[str, Any] = await self._client.run(
-                answered_there, groups, combine, told, workers=workers, on_error="return"
+                answered_there, group, combine, told, is_all, workers=[first], on_error="return"
             )
             return found
 
@@ -247,7 +257,7 @@ class DaskEngine:
             return Answered([], list(shards))
         finally:
             asked.cancel()
-        return together([found_or_absent(found[group[0][0]], group) for group in groups])
+        return found_or_absent(found[first], group)
 
     def _look_again(self, shards: Iterable[int]) -> bool:
         """Find where these shards are, evenly, as soon as all of them are somewhere; return whether one has moved."""
@@ -282,44 +292,55 @@ class DaskEngine:
 
 
 def divided(homes: Homes) -> list[Homes]:
-    """Return groups of workers, whose first ones are asked at once and ask the others."""
+    """Return groups of workers, whose first ones are asked at once and ask the others in their group."""
     n, parts = len(homes), min(len(homes), FAN_OUT)
     return [homes[n * part // parts : n * (part + 1) // parts] for part in range(parts)]
 
 
-async def answered_there(groups: Sequence[Homes], combine: Combine, told: bytes, dask_worker: Any) -> Answered:
-    """Return what shards of this worker answer, and those of the others in its group, which it asks."""
+async def answered_there(group: Homes, combine: Combine, told: bytes, is_all: bool, dask_worker: Any) -> Answered:
+    """Return what shards of this worker, the first of the group, answer and those of the others, which it asks."""
     from distributed.core import clean_exception
 
-    here = dask_worker.contact_address
-    (_, own), *others = next(group for group in groups if group[0][0] == here)
-    loop = asyncio.get_running_loop()
+    (_, own), *others = group
+    loop, finishing = asyncio.get_running_loop(), list[Callable[[Any], Any]]()
 
     async def one(number: int, key: str) -> Answered:
         shard = dask_worker.data.get(key)
         if shard is None:
             return Answered([], [number])
-        return await loop.run_in_executor(None, answer_of, shard, told)
+        return await loop.run_in_executor(None, answer_of, shard, told, finishing)
 
     async def other(group: Homes) -> Answered:
         found: Any
         try:
-            message = {"function": as_bytes(answered_there), "args": as_bytes(([group], combine, told))}
+            message = {"function": as_bytes(answered_there), "args": as_bytes((group, combine, told, False))}
             found = await dask_worker.rpc(group[0][0]).run(**message)
             found = found["result"] if found["status"] == "OK" else clean_exception(**found)[1]
         except OSError as error:
             found = error
         return found_or_absent(found, group)
 
-    found = await asyncio.gather(*(one(*shard) for shard in own), *map(other, divided(others)))
-    return together(found, combine)
+    found = together(await asyncio.gather(*(one(*shard) for shard in own), *map(other, divided(others))), combine)
+    if not is_all or found.absent or found.error is not None:
+        return found
+    return await loop.run_in_executor(None, finished_by, finishing[0], found)
 
 
-def answer_of(shard: Shard, told: bytes) -> Answered:
-    """Return what a shard answers."""
-    function, arguments = of_bytes(told)
+def answer_of(shard: Shard, told: bytes, finishing: list[Callable[[Any], Any]]) -> Answered:
+    """Return what a shard answers; `finishing` gets what may finish what all shards answer."""
+    function, arguments, finish = of_bytes(told)
     try:
-        return Answered([function(shard, *arguments)], [])
+        found = function(shard, *arguments)
+    except Exception as error:
+        return Answered([], [], error)
+    finishing.append(lambda of_all: finish(shard, of_all, *arguments))
+    return Answered([found], [])
+
+
+def finished_by(finish: Callable[[Any], Any], found: Answered) -> Answered:
+    """Return what a shard makes of what all have answered."""
+    try:
+        return Answered([finish(found.own[0])], [])
     except Exception as error:
         return Answered([], [], error)
 
@@ -348,12 +369,12 @@ def found_or_absent(found: Any, group: Homes) -> Answered:
     return found
 
 
-def together(found: Sequence[Answered], combine: Combine | None = None) -> Answered:
-    """Return what several say, combined if so told."""
+def together(found: Sequence[Answered], combine: Combine) -> Answered:
+    """Return what several say, combined."""
     own = list(itertools.chain.from_iterable(one.own for one in found))
     absent = list(itertools.chain.from_iterable(one.absent for one in found))
     error = next((one.error for one in found if one.error is not None), None)
-    return Answered([combine(own)] if combine and len(own) > 1 else own, absent, error)
+    return Answered([combine(own)] if len(own) > 1 else own, absent, error)
 
 
 def made_shard(

@@ -22,6 +22,7 @@ from minrisk._utils.memory import points
 
 Numbers = TypeVar("Numbers", bound=np.ndarray)
 Message = TypeVar("Message", bound=tuple[object, ...])  # of arrays and numbers
+Made = TypeVar("Made", bound=tuple[object, ...])
 
 
 class Exchange(ABC):
@@ -35,7 +36,7 @@ class Exchange(ABC):
         """Bring what a piece has to an exchange of this kind, a method's name; return what all have together."""
 
     @abstractmethod
-    def told(self, told: Message | None) -> Message:
+    def told(self, told: Made | None) -> Made:
         """Return what the piece that `collected` takes messages to tells all of them; the others give None."""
 
     def largest(self, own: Numbers) -> Numbers:
@@ -58,6 +59,11 @@ class Exchange(ABC):
         """Return the messages of all pieces, in any order, at one of them: always the same one. At the others None."""
         return self.met("collected", [own])  # type: ignore[no-any-return]
 
+    def made_of_all(self, own: Message, make: Callable[[list[Message]], Made]) -> Made:
+        """Return what `make` makes of the messages of all pieces, in any order, at one of them: any one."""
+        messages = self.collected(own)
+        return self.told(None if messages is None else make(messages))
+
 
 class Alone(Exchange):
     """All rows are in one piece: nothing is exchanged."""
@@ -66,7 +72,7 @@ class Alone(Exchange):
         """Return its own."""
         return own
 
-    def told(self, told: Message | None) -> Message:
+    def told(self, told: Made | None) -> Made:
         """Return its own."""
         assert told is not None
         return told

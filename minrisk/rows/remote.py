@@ -51,6 +51,12 @@ class Reply(NamedTuple):
     asked: bool = True  # by an exchange
 
 
+class Messages(NamedTuple):
+    """What all pieces have brought to `made_of_all`, for the piece that makes something of it."""
+
+    all: list[Any]
+
+
 class Forget(NamedTuple):
     """What these calls have made is not asked for any more."""
 
@@ -58,6 +64,7 @@ class Forget(NamedTuple):
 
 
 Item = Call | Reply | Forget
+MADE = "made"  # kind of what a piece has made of the messages of all
 
 
 class Contribution(NamedTuple):
@@ -97,26 +104,32 @@ class _Inbox:
     """Items in their order, for the thread that works them off; and what it has to say."""
 
     def __init__(self) -> None:
-        self.items: SimpleQueue[Item | None] = SimpleQueue()
+        self.items: SimpleQueue[Item | Messages | None] = SimpleQueue()
         self.said: SimpleQueue[Contribution | _Failure] = SimpleQueue()
 
-    def next(self) -> Item:
+    def next(self) -> Item | Messages:
         """Return the next item, waited for."""
         item = self.items.get()
         if item is None:
             raise _NobodyAsks
         return item
 
-    def given(self) -> Any:
-        """Return what the exchange at hand has given."""
+    def given(self, make: Callable[[list[Any]], Any] | None = None) -> Any:
+        """Return what the exchange at hand has given; what is made of all messages is said before."""
         item = self.next()
+        while make is not None and isinstance(item, Messages):
+            self.said.put(Contribution(MADE, make(item.all)))
+            item = self.next()
         if not isinstance(item, Reply):
             raise RuntimeError(f"a piece of rows waits for an exchange, and is asked {item!r}: the calls differ.")
         return item.value
 
 
 class ReplicaExchange(Exchange):
-    """The exchange of a piece elsewhere: it waits until the log goes on. Messages are collected by the driver."""
+    """The exchange of a piece elsewhere: it waits until the log goes on.
+
+    Messages are collected by the driver, and what is made of all of them is made by a piece, if the engine lets it.
+    """
 
     def __init__(self, inbox: _Inbox) -> None:
         self._inbox = inbox
@@ -125,6 +138,11 @@ class ReplicaExchange(Exchange):
         """Say what the piece brings, and wait for what all have together."""
         self._inbox.said.put(Contribution(kind, own))
         return self._inbox.given()
+
+    def made_of_all(self, own: Any, make: Callable[[list[Any]], Any]) -> Any:
+        """Say what the piece brings, make of all messages what is made of them if it is told to, and wait for that."""
+        self._inbox.said.put(Contribution("made_of_all", [own]))
+        return self._inbox.given(make)
 
     def told(self, told: Any) -> Any:
         """Return what the driver tells."""
@@ -195,6 +213,18 @@ class Shard:
             assert self._last is not None
             return self._last
 
+    def finish(self, known: int, messages: list[Any]) -> Contribution | None:
+        """Make of the messages of all pieces what they wait for; None where this one has gone on from there."""
+        with self._one:
+            if self.known != known:
+                return None
+            self._inbox.items.put(Messages(messages))
+            said = self._inbox.said.get()
+            if isinstance(said, _Failure):
+                self._begin()
+                raise said.error
+            return said
+
     def _start(self) -> None:
         """Start a thread that knows the rows and its inbox, and ends when this is gone."""
         Thread(target=_work_off, args=(self.rows, self._inbox, self.n_threads), daemon=True).start()
@@ -264,12 +294,14 @@ class Engine(Protocol):
         shards: Iterable[int],
         function: Callable[..., Any],
         combine: Callable[[Sequence[Any]], Any],
+        finish: Callable[..., Any],
         *arguments: Any,
     ) -> Any:
         """Return combine(what function(shard, *arguments) gives for each of these shards).
 
-        `combine` is associative: parts may be combined first. Each shard has copies of the arguments for itself, whose
-        arrays can be written to. Shards that are lost are made again, and asked again.
+        `combine` is associative: parts may be combined first. What it gives of all shards may be replaced by
+        finish(a shard, it, *arguments), so that not all of it need come here. Each shard has copies of the arguments
+        for itself, whose arrays can be written to. Shards that are lost are made again, and asked again.
         """
 
     def close(self) -> None:
@@ -293,6 +325,14 @@ def combined(found: Sequence[Met]) -> Met:
     return Met(parts, {number: known for met in found for number, known in met.behind.items()})
 
 
+def finished(shard: Shard, met: Met, first: int, items: Sequence[Item]) -> Met:
+    """Return what all pieces bring together, or what a piece makes of it."""
+    if met.behind or met.parts[0].kind != "made_of_all":
+        return met
+    made = shard.finish(first + len(items), met.parts[0].own)
+    return met if made is None else Met([made], {})
+
+
 _REDUCTIONS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "largest": lambda own: np.max(np.array(own), axis=0),
     "added": lambda own: np.sum(np.array(own), axis=0),
@@ -302,6 +342,7 @@ _REDUCTIONS: dict[str, Callable[[Sequence[Any]], Any]] = {
     ),
     "gathered": np.concatenate,
     "collected": lambda own: list(itertools.chain.from_iterable(own)),
+    "made_of_all": lambda own: list(itertools.chain.from_iterable(own)),
 }
 
 
@@ -354,22 +395,28 @@ class Driver(Exchange):
         self._log.append(Reply(copy.deepcopy(told), asked=False))
         return told
 
-    def met(self, kind: str, own: Any) -> Any:
+    def made_of_all(self, own: Any, make: Callable[[list[Any]], Any]) -> Any:
+        """Return what a piece makes of all messages, or make it here."""
+        return self.met("made_of_all", [own], make)
+
+    def met(self, kind: str, own: Any, make: Callable[[list[Any]], Any] | None = None) -> Any:
         """Bring all pieces to one exchange."""
         known, met = dict.fromkeys(range(self._engine.n_shards), self._told), Met([], {})
         while known:  # where some are built anew, they are told more than others
             first = min(known.values())
             asked = [number for number, own in known.items() if own == first]
-            some = self._engine.asked(asked, stepped, combined, first, self._log[first:])
+            some = self._engine.asked(asked, stepped, combined, finished, first, self._log[first:])
             known = {number: own for number, own in known.items() if own != first}
             known |= {number: min(own, self._told) for number, own in some.behind.items()}
             met = combined([met._replace(behind={}), some])
         (found,) = met.parts
-        if found.kind != kind:
+        is_made = make is not None and found.kind == MADE
+        if found.kind != kind and not is_made:
             raise RuntimeError(f"pieces of rows meet in the exchange {kind!r}, got {found.kind!r}: the calls differ.")
         self._told = len(self._log)
         self.n_exchanges += 1
-        together = _REDUCTIONS[kind]([own, found.own])
+        together = found.own if is_made else _REDUCTIONS[kind]([own, found.own])
+        together = together if is_made or make is None else make(together)
         self._log.append(Reply(None if kind == "collected" else copy.deepcopy(together)))  # what is given may change
         return together
 

@@ -43,7 +43,7 @@ class HereEngine:
         self._shards = [self._make(g) for g in range(self.n_shards)]
         self.n_asked, self.sent, self.answered, self.n_lost, self.is_closed = 0, [], [], 0, False
 
-    def asked(self, shards, function, combine, *arguments):
+    def asked(self, shards, function, combine, finish, *arguments):
         self.n_asked += 1
         found = []
         for g in shards:
@@ -55,7 +55,10 @@ class HereEngine:
                 self.sent.append(len(told))
                 self.answered.append(len(answer))
             found.append(pickle.loads(answer))
-        return combine([combine(found[:1]), *found[1:]])
+        found = combine([combine(found[:1]), *found[1:]])
+        if len(shards) == self.n_shards and self.n_asked % 2:  # which is left open
+            found = finish(self._shards[-1], found, *arguments)
+        return found
 
     def close(self):
         self._shards, self.is_closed = [], True

@@ -19,7 +19,7 @@ import numpy as np
 
 from minrisk.rows import factory
 from minrisk.rows.columns import Columns
-from minrisk.rows.exchange import Place
+from minrisk.rows.exchange import Exchange, Place
 from minrisk.rows.folded import FoldedRows
 from minrisk.rows.similar import SimilarRows
 
@@ -74,6 +74,8 @@ class Together:
     def collected(self, own: Any) -> list[Any] | None:
         found = self._meeting.all_of(self._piece, own)
         return found[::-1] if self._piece == self._meeting.place else None  # any order will do
+
+    made_of_all = Exchange.made_of_all
 
     def told(self, told: Any) -> Any:
         assert (told is None) == (self._piece != self._meeting.place)
