@@ -4,10 +4,10 @@ Rows are of K classes of a Gaussian each (`benchmarks.larger_than_memory`), made
 are processes of one thread on this machine. Processor seconds are those of all processes: the client, with the
 scheduler, and the workers. Wall times are of a machine that others may use, so processor seconds tell more.
 
-- overhead: rounds of a member of `MinRiskClassifier` in this process, and on 1 and 2 workers; also on 64 shards.
+- overhead: rounds of a member of `MinRiskClassifier` in this process, and on 1 and 2 workers; also of 32 threads each.
 - bytes: what each shard is told in a round, and what shards answer, by rows, features, classes, bins and leaves.
-- simulation: a round's time from what an exchange, a task, a byte and a row take, checked against the rounds that were
-  measured; then on 10 to 1000 workers. Besides what is measured it takes `NETWORK` bytes a second.
+- simulation: a round's time from what an exchange, a worker, a byte and a row take, checked against the rounds that
+  were measured; then on 10 to 1000 workers. Besides what is measured it takes `NETWORK` bytes a second.
 - peers: LightGBM's and XGBoost's estimators for Dask beside ours: time, error, and one worker killed halfway. Each fit
   has a process and a cluster of its own, and is given up after a while.
 """
@@ -24,7 +24,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -37,15 +37,15 @@ from benchmarks.larger_than_memory import HELD_OUT_ROWS, Size, bayes_error, rows
 from minrisk import MinRiskClassifier
 from minrisk.boosting.monitors import ProgressBar
 from minrisk.io.model_file import save as save_model
-from minrisk.rows.dask import FAN_IN, DaskEngine
+from minrisk.rows.dask import FAN_OUT, DaskEngine
 from minrisk.rows.placed import Part, Seal
-from minrisk.rows.remote import Contribution, combined
+from minrisk.rows.remote import Contribution, Met, combined
 
 PARTS = ("overhead", "bytes", "simulation", "peers")
 OVERHEAD = ((Size(100_000, 10, 5), 15), (Size(1_000_000, 10, 5), 12), (Size(10_000_000, 10, 5), 7))  # and rounds
 QUICK_OVERHEAD = ((Size(36_000, 6, 3), 4), (Size(44_000, 6, 3), 4))
 FIRST_ROUNDS = 2  # of a fit, left out: kernels are loaded there
-MANY_THREADS, MANY_SHARDS_ROWS = 32, 1_000_000  # of a worker, each of which has a shard; rows at most
+MANY_THREADS, MANY_THREADS_ROWS = 32, 1_000_000  # of a worker; rows at most
 BYTES: tuple[tuple[Size, dict[str, Any]], ...] = (
     (Size(1_000_000, 10, 5), {}),
     (Size(100_000, 20, 5), {}),
@@ -142,10 +142,10 @@ class ClusterTimes(ProgressBar):
 
 
 @contextmanager
-def watching(client: Any, map_: Callable[..., Any], asked: list[Any]) -> Iterator[None]:
+def watching(client: Any, noted: Callable[..., Any], asked: list[Any]) -> Iterator[None]:
     """Rounds of a fit and exchanges are noted."""
     ClusterTimes.clock, ClusterTimes.asked = Clock(client), asked
-    with patch("minrisk.boosting.monitors.ProgressBar", ClusterTimes), patch.object(DaskEngine, "map", map_):
+    with patch("minrisk.boosting.monitors.ProgressBar", ClusterTimes), patch.object(DaskEngine, "asked", noted):
         yield
 
 
@@ -197,11 +197,11 @@ def digest(model: MinRiskClassifier) -> str:
 def rounds_of(X: Any, y: Any, rounds: int, client: Any = None) -> dict[str, Any]:
     """What the rounds of a fit take: medians of wall times, means of processor seconds."""
     asked: list[Any] = []
-    real = DaskEngine.map
+    real = DaskEngine.asked
 
-    def noted(engine: DaskEngine, function: Any, arguments: Any) -> Any:
+    def noted(engine: DaskEngine, *given: Any) -> Any:
         asked.append(engine.n_shards)
-        return real(engine, function, arguments)
+        return real(engine, *given)
 
     with watching(client, noted, asked):
         begun = time.perf_counter()
@@ -229,7 +229,7 @@ def overhead(quick: bool) -> None:
     for n_workers, n_threads in ((0, 1), (2, 1)) if quick else ((0, 1), (1, 1), (2, 1), (2, MANY_THREADS)):
         with cluster_of(n_workers, n_threads) if n_workers else nullcontext() as client:
             for size, rounds in of:
-                if n_threads > 1 and size.n > MANY_SHARDS_ROWS:
+                if n_threads > 1 and size.n > MANY_THREADS_ROWS:
                     continue
                 n_parts = max(4, -(-size.n // PART_ROWS))
                 n_parts = n_parts if n_threads == 1 else n_workers * n_threads
@@ -245,46 +245,52 @@ def overhead(quick: bool) -> None:
 
 # -- bytes ---------------------------------------------------------------------------------------------------------
 class Answered(NamedTuple):
-    """Of one shard in one exchange."""
+    """In one exchange."""
 
     kind: str
     n_bytes: int
     n_drawn: int
 
 
-def weighed(found: Contribution) -> Answered:
-    """What a shard answers, as a task."""
-    drawn = len(found.own[0].sketch) if found.kind == "collected" and hasattr(found.own[0], "sketch") else 0
-    return Answered(found.kind, len(pickle.dumps(found)), drawn)
+def weighed(met: Met) -> Answered:
+    """What shards answer together; sums are as long as those of each."""
+    (part,) = met.parts
+    drawn = sum(len(one.sketch) for one in part.own) if part.kind == "made_of_all" else 0
+    return Answered(part.kind, len(pickle.dumps(part)), drawn)
+
+
+def unfinished(shard: Any, found: Any, *given: Any) -> Any:
+    """Let the client see all that shards have answered."""
+    return found
 
 
 def bytes_of(client: Any, size: Size, options: Mapping[str, Any], rounds: int) -> dict[str, Any]:
     """Bytes of the rounds after the first ones: means over rounds."""
-    asked: list[tuple[int, list[Any]]] = []
-    real = DaskEngine.map
+    asked: list[tuple[int, Answered]] = []
+    real = DaskEngine.asked
 
-    def noted(engine: DaskEngine, function: Any, arguments: Sequence[tuple[Any, ...]]) -> Any:
-        futures = real(engine, function, arguments)
-        asked.append((max(len(pickle.dumps(own)) for own in arguments), client.map(weighed, futures, pure=False)))
-        return futures
+    def noted(
+        engine: DaskEngine, shards: Any, function: Any, combine: Any, finish: Callable[..., Any], *given: Any
+    ) -> Any:
+        found = real(engine, shards, function, combine, unfinished, *given)
+        asked.append((len(pickle.dumps(given)), weighed(found)))
+        return found
 
     X, y = collections(client, size, 4)
     with watching(None, noted, asked):
         model = member(rounds, **options).fit(X, y)
     ends = np.array(ClusterTimes.made.pop().marks)[:, 3].astype(int)
     n, chosen = len(ends) - 2, asked[ends[1] : ends[-1]]
-    answers = [client.gather(futures) for _, futures in chosen]
-    sums = [one for found in answers for one in found if one.kind != "collected"]
-    drawn = [one for found in answers for one in found if one.kind == "collected"]
-    shards = len(answers[0])
+    sums = [one for _, one in chosen if not one.n_drawn]
+    drawn = [one for _, one in chosen if one.n_drawn]
     return {
         **size._asdict(),
         "bins": options.get("max_bins", "default"),
-        "shards": shards,
+        "shards": len(client.nthreads()),
         "exchanges": len(chosen) / n,
         "leaves": float(np.mean([(tree_leaves(model, t)) for t in range(1, rounds)])),
         "told to each shard": sum(told for told, _ in chosen) / n,
-        "sums of each shard": sum(one.n_bytes for one in sums) / n / shards,
+        "sums of each shard": sum(one.n_bytes for one in sums) / n,
         "rows drawn": sum(one.n_drawn for one in drawn) / n,
         "drawn rows of all shards": sum(one.n_bytes for one in drawn) / n,
     }
@@ -311,15 +317,14 @@ def measure_bytes(quick: bool) -> None:
 class Costs(NamedTuple):
     """What a round is made of, in seconds."""
 
-    latency: float  # wall, of a task after another, beside what is below
+    latency: float  # wall, of a message and its answer between two processes, beside what is below
     exchange: float  # processor of client and scheduler, for an exchange
-    task: float  # ..., for a task
-    told_byte: float  # ..., for a byte to each shard
-    answered_byte: float  # ..., for a byte that is brought to the client
-    worker_task: float  # processor of the worker, for a task
+    worker: float  # processor of a worker, for an exchange
+    told_byte: float  # processor of sender and receiver, for a byte that a worker is told
+    answered_byte: float  # ..., for a byte that it answers
     shard: float  # ..., for a shard's part of a round, whatever its rows
     row: float  # for a row
-    growth: float  # for a tree, at the client
+    growth: float  # for a tree, at one worker
 
 
 class Messages(NamedTuple):
@@ -336,84 +341,82 @@ def some_part(number: int) -> Part:
     return Part(np.zeros((1, 1)), np.zeros(1))
 
 
-def answering(shard: Any, n_bytes: int, told: np.ndarray) -> Contribution:
+def answering(shard: Any, n_bytes: int, told: np.ndarray) -> Met:
     """So many bytes, and nothing else to do."""
-    return Contribution("added", np.zeros(n_bytes // 8))
+    return Met([Contribution("added", np.zeros(n_bytes // 8))], {})
 
 
-def one_exchange(client: Any, n_shards: int, told: int, answered: int, times: int) -> np.ndarray:
+def one_exchange(client: Any, told: int, answered: int, times: int) -> np.ndarray:
     """Least wall, mean processor seconds of client and scheduler, and of all workers: of an exchange without work."""
     import distributed
 
     clock, found, workers = Clock(client), [], list(client.nthreads())
-    parts = [client.submit(some_part, p, pure=False, workers=workers[p % len(workers)]) for p in range(n_shards)]
+    parts = [client.submit(some_part, p, pure=False, workers=[worker]) for p, worker in enumerate(workers)]
     distributed.wait(parts)
-    engine = DaskEngine(client, parts, [Seal.of(number, some_part(number)) for number in range(n_shards)])
-    assert engine.n_shards == n_shards
+    engine = DaskEngine(client, parts, [Seal.of(number, some_part(number)) for number in range(len(parts))])
+    assert engine.n_shards == len(workers)
     for _ in range(times):
         before, blob = clock.now(), np.zeros(told // 8)
-        engine.reduce(combined, engine.map(answering, [(answered, blob)] * n_shards))
+        engine.asked(range(engine.n_shards), answering, combined, unfinished, answered, blob)
         found.append(clock.now() - before)
     least, mean = np.min(found[1:], axis=0), np.mean(found[1:], axis=0)
     return np.array([least[0], mean[1], mean[2]])
 
 
-def reduced(n_shards: int) -> tuple[int, int]:
-    """Tasks of a reduction, and how many one after another: see `DaskEngine.reduce`."""
-    tasks = depth = 0
-    while n_shards > FAN_IN:
-        n_shards = -(-n_shards // FAN_IN)
-        tasks, depth = tasks + n_shards, depth + 1
-    return tasks, depth
+def depth_of(n_workers: int) -> int:
+    """Workers that ask one another: how many one after another follow the first."""
+    depth, reached = 0, 1
+    while reached < n_workers:
+        depth += 1
+        reached += FAN_OUT**depth
+    return depth
 
 
 def measured_costs(quick: bool) -> Costs:
     """Of exchanges, here; of rows and growth, of rounds in this process that `overhead` has measured."""
-    times, many, some = (4, 32, 4) if quick else (16, 128, FAN_IN)
-    with cluster_of(2, many // 2) as client:
-        few, middle, most = (one_exchange(client, n, 8, 8, times) for n in (2, some, many))
-        told, answered = (one_exchange(client, some, *n_bytes, times) for n_bytes in ((400_000, 8), (8, 400_000)))
-    tasks = many + reduced(many)[0] - some
-    task, worker_task = (most - middle)[1] / tasks, (most - middle)[2] / tasks
+    times, many, n_bytes = (4, 2, 400_000) if quick else (100, 4, 400_000)
+    with cluster_of(1) as client:
+        alone = one_exchange(client, 8, 8, times)
+    with cluster_of(many) as client:
+        most, told, answered = (one_exchange(client, *sizes, times) for sizes in ((8, 8), (n_bytes, 8), (8, n_bytes)))
     measured = kept("dask_cluster_overhead")
     local = [row for row in measured if row["workers"] == "0"]
     small, large = sorted(local, key=lambda row: int(row["n"]))[-2:]
     seconds, n = ([float(row[name]) for row in (small, large)] for name in ("round processor s", "n"))
     row_seconds = (seconds[1] - seconds[0]) / (n[1] - n[0])
-    most_shards = max(measured, key=lambda row: (int(row["shards"]), -int(row["n"])))  # the least rows of these
-    n_shards = int(most_shards["shards"])
-    of_workers = float(most_shards["round processor s"]) - float(most_shards["of the client"])
-    of_workers -= float(most_shards["n"]) * row_seconds
-    of_workers -= float(most_shards["exchanges"]) * (n_shards + reduced(n_shards)[0]) * worker_task
+    growth, worker = max(seconds[1] - n[1] * row_seconds, 0.0), most[2] / many
+    spread = max(measured, key=lambda row: (int(row["shards"]), -int(row["n"])))  # the least rows of most shards
+    of_workers = float(spread["round processor s"]) - float(spread["of the client"]) - growth
+    of_workers -= float(spread["n"]) * row_seconds + float(spread["exchanges"]) * int(spread["shards"]) * worker
     return Costs(
-        max(few[0] - few[1], 0.0),
-        max(few[1] - 2 * task, 0.0),
-        task,
-        max(told[1] - middle[1], 0.0) / (some * 400_000),
-        max(answered[1] - middle[1], 0.0) / (some * 400_000),
-        worker_task,
-        max(of_workers, 0.0) / n_shards,
+        max(alone[0] - alone[1] - alone[2], 0.0),
+        alone[1],
+        worker,
+        max((told - most)[1:].sum(), 0.0) / (many * n_bytes),
+        max((answered - most)[1:].sum(), 0.0) / (many * n_bytes),
+        max(of_workers, 0.0) / int(spread["shards"]),
         row_seconds,
-        max(seconds[1] - n[1] * row_seconds, 0.0),
+        growth,
     )
 
 
 def predicted(costs: Costs, messages: Messages, n: int, n_shards: int, n_cores: int, network: float) -> dict[str, Any]:
     """Seconds of a round by what they are for, and of all processors."""
-    tasks, depth = reduced(n_shards)
-    E, brought = messages.exchanges, messages.sums * min(n_shards, FAN_IN) + messages.drawn
-    told = messages.told * n_shards
-    scheduling, handling = costs.exchange + (n_shards + tasks) * costs.task, told * costs.told_byte
-    handling += brought * costs.answered_byte
+    depth, E = depth_of(n_shards), messages.exchanges
+    others = min(n_shards - 1, FAN_OUT)  # whose bytes one worker sends and receives
+    sent, brought = messages.told * (1 + others * depth), messages.sums * (1 + others * depth)
+    drawn = messages.drawn * max(depth, 1) * (n_shards > 1)
+    handling = sent * costs.told_byte + (brought + drawn) * costs.answered_byte
     wall = {
         "latency": E * (1 + depth) * costs.latency,
-        "scheduling": E * scheduling,
-        "messages": handling + (told + brought) * network,
-        "rows": (n * costs.row + n_shards * (costs.shard + E * costs.worker_task)) / min(n_shards, n_cores),
+        "scheduling": E * (costs.exchange + costs.worker * (1 + others * depth)),
+        "messages": handling + (sent + brought + drawn) * network,
+        "rows": (n * costs.row + n_shards * costs.shard) / min(n_shards, n_cores),
         "growing": costs.growth,
     }
-    spent = E * (scheduling + tasks * costs.worker_task) + handling + costs.growth
-    spent += wall["rows"] * min(n_shards, n_cores)
+    spent = E * (costs.exchange + n_shards * costs.worker) + costs.growth + n * costs.row + n_shards * costs.shard
+    spent += n_shards * (messages.told * costs.told_byte + messages.sums * costs.answered_byte)
+    spent += drawn * costs.answered_byte
     limit = max(wall, key=lambda part: wall[part])
     return {**wall, "round s": sum(wall.values()), "limit": limit, "processor s": spent}
 

@@ -3,7 +3,7 @@ The messages of one round on a Dask cluster
 ===========================================
 
 Rows that do not fit on one machine stay where they are, in shards on the workers of a Dask cluster.
-The client that grows the trees holds no rows: it asks questions, and the shards answer.
+The client holds no rows: it asks questions, and the shards answer.
 The picture shows one round of :class:`~minrisk.MinRiskClassifier` and the sizes of its messages, for three shards that
 hold 200 000 rows of 8 features and 3 classes together.
 
@@ -19,20 +19,19 @@ import matplotlib.pyplot as plt
 # The messages
 # ------------
 #
-# What is asked and how large the question is; what is answered and how large each answer is; what the client then does.
+# What is asked and how large the question is; what is answered and how large the answer is; what the client then does.
+# The rows that are drawn for a tree, 1.4 MB, go from shard to shard: one of them grows the tree.
 
 MESSAGES = [
-    ("last round's vectors: new scores?", "74 kB", "largest derivatives of each class", "0.3 kB", "takes the top"),
-    ("the largest of all", "0.3 kB", "K whole numbers: the loss", "0.2 kB", "adds"),
-    ("sums of Hessians?", "0.3 kB", "K whole numbers", "0.2 kB", "adds"),
+    ("last round's vectors: new scores?", "74 kB", "tops of derivatives, sums by them", "0.6 kB", "takes tops; adds"),
     ("a sketch: how large are rows?", "0.7 kB", "a histogram of sizes", "33 kB", "adds; finds the level of the draw"),
-    ("draw to this level", "33 kB", "bins and sketches of drawn rows", "1.4 MB", "grows the tree"),
+    ("draw to this level", "33 kB", "the tree of the drawn rows of all", "50 kB", "tells all of it"),
     ("the tree: what is in its leaves?", "50 kB", "leaves x K whole numbers, twice", "49 kB", "adds; finds vectors"),
 ]
 
 # %%
-# Six exchanges
-# -------------
+# Four exchanges
+# --------------
 #
 # Blue arrows are questions, orange arrows are answers. Time runs downwards.
 
@@ -56,14 +55,14 @@ for number, (asked, asked_size, answered, size, then) in enumerate(MESSAGES):
     ax.text(middle, top + 0.06, f"{asked}  ({asked_size})", ha="center", va="bottom", color=ASKED, fontsize=10)
     ax.text(middle, top - 0.59, f"{answered}  ({size})", ha="center", va="bottom", color=ANSWERED, fontsize=10)
     ax.text(CLIENT - 0.15, top - 0.65, then.replace("; ", "\n"), ha="right", va="center", color=INK, fontsize=10)
-ax.set_title("One round: six exchanges, however many rows there are", color=INK)
+ax.set_title("One round: four exchanges, however many rows there are", color=INK)
 
 # %%
 # What was learnt
 # ---------------
 #
 # The largest message holds the rows that are drawn for one tree, some thousands. No message grows with the number of
-# rows, so a round takes the time of passes over the rows, shared among the workers, and of six short exchanges.
+# rows, so a round takes the time of passes over the rows, shared among the workers, and of four short exchanges.
 # :doc:`/guide/dask` tells how to fit on a cluster, and what is the same as on one machine.
 
 if len(sys.argv) > 1:

@@ -1,7 +1,7 @@
 """Rows in the partitions of Dask collections: an `Engine` on the current client.
 
-Everything that is asked is a task, a function of a shard and of what is told: Dask decides where it runs, and again
-where a worker is lost. Nothing else in minrisk knows Dask.
+All partitions of a worker are one shard, which a task makes: Dask decides where it runs, and again where a worker is
+lost. Nothing else in minrisk knows Dask.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
 from operator import itemgetter
-from typing import Any
-from uuid import uuid4
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from minrisk.rows.placed import Part, PlacedRows, Seal, check_same
 from minrisk.rows.remote import Shard
 
 ASKED_SECONDS = 20.0  # after which a wait for answers is interrupted, to see whether anybody can give them
-ALONE_SECONDS = 300.0  # without any worker, which may be on its way, until a fit ends
+ALONE_SECONDS = 300.0  # without any worker, which may be on its way, or without reaching one, until a fit ends
 CARRIERS = ("distributed", "tornado", "asyncio", "concurrent")  # packages that carry messages: no task is theirs
 SHORT_OF_MEMORY = (
     "workers that held the same rows were lost several times, as they are where memory is short: give them more "
@@ -39,6 +38,10 @@ OTHER_CODE = (
     "them again."
 )
 LOST = "the cluster does not answer any more, as its scheduler or the network is gone: start it again and fit anew."
+UNREACHED = (
+    "workers that hold rows have not been reached for {minutes:.0f} minutes, though the scheduler knows them: let the "
+    "scheduler and the workers connect to all workers."
+)
 ALONE = "the cluster has had no workers for {minutes:.0f} minutes: start some and fit anew."
 
 
@@ -127,17 +130,36 @@ def _told(error: Exception) -> str | None:
         return SHORT_OF_MEMORY
     *_, innermost = traceback.walk_tb(error.__traceback__)
     name = str(innermost[0].f_globals.get("__name__"))
-    by_client = isinstance(error, (OSError, RuntimeError)) and name.partition(".")[0] in CARRIERS
+    # A client that is closed has no scheduler, not even as an attribute of None.
+    by_client = isinstance(error, (AttributeError, OSError, RuntimeError)) and name.partition(".")[0] in CARRIERS
     is_theirs = isinstance(error, CancelledError) or type(error).__module__.partition(".")[0] == "distributed"
     return LOST if by_client or is_theirs else None
 
 
 # -- Shards ------------------------------------------------------------------------------------------------------------
-FAN_IN = 16  # results that are reduced in one task, or brought to the client
+FAN_OUT = 16  # other workers that one asks at once
+MOST_LOSSES = 3  # of a shard in one exchange
+FIRST_PAUSE, LONGEST_PAUSE = 0.01, 1.0  # seconds between two looks for shards that are not there
+WRITABLE = 4  # pickle's protocol by which arrays can be written to where they arrive
+LOOK_SECONDS = 1.0  # after which a wait for shards is interrupted, to see whether their workers are still there
+
+Combine = Callable[[Sequence[Any]], Any]
+Homes = list[tuple[str, list[tuple[int, str]]]]  # addresses of workers, and numbers and keys of the shards of each
+
+
+class Answered(NamedTuple):
+    """What some shards answer together."""
+
+    own: list[Any]  # one answer or none
+    absent: list[int]  # numbers of shards that are not where they were asked
+    error: Exception | None = None
 
 
 class DaskEngine:
     """See `minrisk.rows.remote.Engine`.
+
+    A task makes a shard, so that Dask makes it again where its worker is lost. To ask one takes no task, of which the
+    scheduler would make several times as much work: it passes a message on to one worker, which asks others.
 
     Parameters
     ----------
@@ -147,81 +169,212 @@ class DaskEngine:
     seals : sequence of Seal
         Of each.
     n_threads : int
-        Of each shard.
+        Of each shard, at least; a shard has those of its worker.
     """
 
     def __init__(self, client: Any, parts: Sequence[Any], seals: Sequence[Seal], n_threads: int = 1) -> None:
         self._client = client
         *firsts, n_rows = itertools.accumulate((seal.n_rows for seal in seals), initial=0)
-        groups, self._homes = self._groups(parts)
+        groups, threads = self._groups(parts), client.nthreads()
         self._shards = [
             client.submit(
                 made_shard,
                 number,
                 n_rows,
-                n_threads,
+                max(n_threads, threads.get(home, 1)),
                 [firsts[p] for p in group],
                 [seals[p] for p in group],
                 [parts[p] for p in group],
                 pure=False,
-                workers=home or None,
+                workers=[home] if home else None,
                 allow_other_workers=bool(home),
             )
-            for number, (group, home) in enumerate(zip(groups, self._homes, strict=True))
+            for number, (home, group) in enumerate(groups.items())
         ]
         self.n_shards = len(self._shards)
+        self._homes, self._losses = [""] * self.n_shards, Counter[int]()
+        self._look_again(range(self.n_shards))
 
-    def _groups(self, parts: Sequence[Any]) -> tuple[list[list[int]], list[list[str]]]:
-        """Return numbers of the partitions that are made one shard, and the worker that holds them.
-
-        As many as a worker has threads, of what it holds.
-        """
+    def _groups(self, parts: Sequence[Any]) -> dict[str, list[int]]:
+        """Return numbers of the partitions that are made one shard, by the worker that holds them; "": none does."""
         holders = self._client.who_has(list(parts))
-        threads = self._client.nthreads()
         held: dict[str, list[int]] = {}
         for number, part in enumerate(parts):
             at = holders.get(part.key) or ("",)
             held.setdefault(min(at, key=lambda worker: (len(held.get(worker, ())), worker)), []).append(number)
-        found = []
-        for worker, numbers in held.items():
-            n, home = min(len(numbers), threads.get(worker, 1)), [worker] if worker else []
-            found += [(numbers[len(numbers) * g // n : len(numbers) * (g + 1) // n], home) for g in range(n)]
-        found.sort()
-        return [group for group, _ in found], [home for _, home in found]
+        return held
 
-    def map(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Return of each shard the future of function(shard, *its arguments), asked where the shard is if it is there.
+    def asked(
+        self,
+        shards: Iterable[int],
+        function: Callable[..., Any],
+        combine: Combine,
+        finish: Callable[..., Any],
+        *arguments: Any,
+    ) -> Any:
+        """Return combine(what function(shard, *arguments) gives for each of these shards), or what finish makes of it.
 
-        Without a wish, Dask takes tasks of few shards for roots of a graph and deals them to any worker. All tasks are
-        one graph, which takes the scheduler a third of the time of as many graphs.
+        The worker that is asked first finishes, if all shards have answered it.
         """
-        from dask.base import annotate
+        told = as_bytes((function, arguments, finish))
+        waiting, found = sorted(shards), []
+        is_all, reached = len(waiting) == self.n_shards, time.monotonic()
+        while waiting:
+            some = self._answered(waiting, combine, told, is_all)
+            if some.error is not None:
+                raise some.error
+            found += some.own
+            if some.absent and (self._look_again(some.absent) or some.own):
+                reached = time.monotonic()
+            if time.monotonic() - reached > ALONE_SECONDS:
+                raise ClusterError(UNREACHED.format(minutes=ALONE_SECONDS / 60.0))
+            is_all, waiting = is_all and not some.absent, some.absent
+        if is_all:
+            self._losses.clear()
+        return combine(found)
 
-        name = f"{function.__name__}-{uuid4().hex}"
-        homes = {f"{name}-{number}": home for number, home in enumerate(self._homes)}
-        with annotate(workers=homes.get, allow_other_workers=True):
-            return list(self._client.map(function, self._shards, *zip(*arguments, strict=True), key=list(homes)))
+    def _answered(self, shards: Sequence[int], combine: Combine, told: bytes, is_all: bool) -> Answered:
+        """Ask some shards where they were seen last."""
+        at: dict[str, list[tuple[int, str]]] = {}
+        for number in shards:
+            at.setdefault(self._homes[number], []).append((number, self._shards[number].key))
+        group = list(at.items())
+        first = group[0][0]
 
-    def look_again(self) -> None:
-        """Find where shards are that were not where they were asked: each at one of those who have it, evenly."""
-        holders, taken = self._client.who_has(self._shards), Counter[str]()
-        for number, shard in enumerate(self._shards):
-            at = holders.get(shard.key) or ()
-            self._homes[number] = [min(at, key=lambda worker: (taken[worker], worker))] if at else []
-            taken.update(self._homes[number])
+        async def ask() -> dict[str, Any]:
+            found: dict[str, Any] = await self._client.run(
+                answered_there, group, combine, told, is_all, workers=[first], on_error="return"
+            )
+            return found
 
-    def reduce(self, function: Callable[[Sequence[Any]], Any], futures: Sequence[Any]) -> Any:
-        """Return function(results)."""
-        futures = list(futures)
-        while len(futures) > FAN_IN:
-            groups = [futures[g : g + FAN_IN] for g in range(0, len(futures), FAN_IN)]
-            futures = [self._client.submit(function, group, pure=False) for group in groups]
-        found = gathered(self._client, futures)
-        return found[0] if len(found) == 1 else function(found)
+        asked = asyncio.run_coroutine_threadsafe(ask(), self._client.loop.asyncio_loop)
+        try:
+            while not wait([asked], LOOK_SECONDS).done:
+                if not at.keys() <= self._client.nthreads().keys():  # what others have answered is asked for again
+                    return Answered([], list(shards))
+            found = asked.result()
+        except OSError:  # of the scheduler, which is asked for the shards next
+            return Answered([], list(shards))
+        finally:
+            asked.cancel()
+        return found_or_absent(found[first], group)
+
+    def _look_again(self, shards: Iterable[int]) -> bool:
+        """Find where these shards are, evenly, as soon as all of them are somewhere; return whether one has moved."""
+        numbers = list(shards)
+        futures, pause, seen = [self._shards[number] for number in numbers], FIRST_PAUSE, time.monotonic()
+        while not all((holders := self._client.who_has(futures)).get(future.key) for future in futures):
+            for future in futures:
+                if future.status in ("error", "cancelled"):
+                    future.result()  # raises
+            seen = time.monotonic() if self._client.nthreads() else seen
+            if time.monotonic() - seen > ALONE_SECONDS:
+                raise ClusterError(ALONE.format(minutes=ALONE_SECONDS / 60.0))
+            time.sleep(pause)
+            pause = min(2.0 * pause, LONGEST_PAUSE)
+        taken, moved = Counter[str](), False
+        for number, future in zip(numbers, futures, strict=True):
+            before, at = self._homes[number], holders[future.key]
+            home = min(at, key=lambda worker: (taken[worker], worker))
+            taken[home] += 1
+            if home != before:
+                self._homes[number], moved = home, True
+                self._losses[number] += bool(before)
+            if self._losses[number] > MOST_LOSSES:
+                raise ClusterError(SHORT_OF_MEMORY)
+        if not moved:  # the scheduler does not know yet that a worker is gone
+            time.sleep(FIRST_PAUSE)
+        return moved
 
     def close(self) -> None:
         """Let the shards go."""
         self._shards = []
+
+
+def divided(homes: Homes) -> list[Homes]:
+    """Return groups of workers, whose first ones are asked at once and ask the others in their group."""
+    n, parts = len(homes), min(len(homes), FAN_OUT)
+    return [homes[n * part // parts : n * (part + 1) // parts] for part in range(parts)]
+
+
+async def answered_there(group: Homes, combine: Combine, told: bytes, is_all: bool, dask_worker: Any) -> Answered:
+    """Return what shards of this worker, the first of the group, answer and those of the others, which it asks."""
+    from distributed.core import clean_exception
+
+    (_, own), *others = group
+    loop, finishing = asyncio.get_running_loop(), list[Callable[[Any], Any]]()
+
+    async def one(number: int, key: str) -> Answered:
+        shard = dask_worker.data.get(key)
+        if shard is None:
+            return Answered([], [number])
+        return await loop.run_in_executor(None, answer_of, shard, told, finishing)
+
+    async def other(group: Homes) -> Answered:
+        found: Any
+        try:
+            message = {"function": as_bytes(answered_there), "args": as_bytes((group, combine, told, False))}
+            found = await dask_worker.rpc(group[0][0]).run(**message)
+            found = found["result"] if found["status"] == "OK" else clean_exception(**found)[1]
+        except OSError as error:
+            found = error
+        return found_or_absent(found, group)
+
+    found = together(await asyncio.gather(*(one(*shard) for shard in own), *map(other, divided(others))), combine)
+    if not is_all or found.absent or found.error is not None:
+        return found
+    return await loop.run_in_executor(None, finished_by, finishing[0], found)
+
+
+def answer_of(shard: Shard, told: bytes, finishing: list[Callable[[Any], Any]]) -> Answered:
+    """Return what a shard answers; `finishing` gets what may finish what all shards answer."""
+    function, arguments, finish = of_bytes(told)
+    try:
+        found = function(shard, *arguments)
+    except Exception as error:
+        return Answered([], [], error)
+    finishing.append(lambda of_all: finish(shard, of_all, *arguments))
+    return Answered([found], [])
+
+
+def finished_by(finish: Callable[[Any], Any], found: Answered) -> Answered:
+    """Return what a shard makes of what all have answered."""
+    try:
+        return Answered([finish(found.own[0])], [])
+    except Exception as error:
+        return Answered([], [], error)
+
+
+def as_bytes(value: Any) -> bytes:
+    """Return what `of_bytes` makes a copy of, whose arrays can be written to; functions of a script go whole."""
+    from distributed.protocol import pickle
+
+    return bytes(pickle.dumps(value, protocol=WRITABLE))  # type: ignore[no-untyped-call]
+
+
+def of_bytes(told: bytes) -> Any:
+    """Return a value."""
+    from distributed.protocol import pickle
+
+    return pickle.loads(told)  # type: ignore[no-untyped-call]
+
+
+def found_or_absent(found: Any, group: Homes) -> Answered:
+    """Return what a worker says of a group, or that its shards are absent where it was not reached."""
+    if isinstance(found, OSError):
+        return Answered([], [number for _, shards in group for number, _ in shards])
+    if isinstance(found, Exception):
+        raise found
+    assert isinstance(found, Answered)
+    return found
+
+
+def together(found: Sequence[Answered], combine: Combine) -> Answered:
+    """Return what several say, combined."""
+    own = list(itertools.chain.from_iterable(one.own for one in found))
+    absent = list(itertools.chain.from_iterable(one.absent for one in found))
+    error = next((one.error for one in found if one.error is not None), None)
+    return Answered([combine(own)] if len(own) > 1 else own, absent, error)
 
 
 def made_shard(

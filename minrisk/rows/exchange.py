@@ -22,6 +22,7 @@ from minrisk._utils.memory import points
 
 Numbers = TypeVar("Numbers", bound=np.ndarray)
 Message = TypeVar("Message", bound=tuple[object, ...])  # of arrays and numbers
+Made = TypeVar("Made", bound=tuple[object, ...])
 
 
 class Exchange(ABC):
@@ -35,7 +36,7 @@ class Exchange(ABC):
         """Bring what a piece has to an exchange of this kind, a method's name; return what all have together."""
 
     @abstractmethod
-    def told(self, told: Message | None) -> Message:
+    def told(self, told: Made | None) -> Made:
         """Return what the piece that `collected` takes messages to tells all of them; the others give None."""
 
     def largest(self, own: Numbers) -> Numbers:
@@ -46,6 +47,10 @@ class Exchange(ABC):
         """Return the sum over the pieces, of whole numbers that int64 or float64 holds exactly."""
         return self.met("added", own)  # type: ignore[no-any-return]
 
+    def largest_and_added(self, tops: FloatArray, sums: IntArray) -> tuple[FloatArray, IntArray]:
+        """Return what `largest` gives of the one and `added` of the other, in one exchange."""
+        return self.met("largest_and_added", (tops, sums))  # type: ignore[no-any-return]
+
     def gathered(self, own: Numbers) -> Numbers:
         """Return the pieces' arrays one after another, along the first axis."""
         return self.met("gathered", own)  # type: ignore[no-any-return]
@@ -53,6 +58,11 @@ class Exchange(ABC):
     def collected(self, own: Message) -> list[Message] | None:
         """Return the messages of all pieces, in any order, at one of them: always the same one. At the others None."""
         return self.met("collected", [own])  # type: ignore[no-any-return]
+
+    def made_of_all(self, own: Message, make: Callable[[list[Message]], Made]) -> Made:
+        """Return what `make` makes of the messages of all pieces, in any order, at one of them: any one."""
+        messages = self.collected(own)
+        return self.told(None if messages is None else make(messages))
 
 
 class Alone(Exchange):
@@ -62,7 +72,7 @@ class Alone(Exchange):
         """Return its own."""
         return own
 
-    def told(self, told: Message | None) -> Message:
+    def told(self, told: Made | None) -> Made:
         """Return its own."""
         assert told is not None
         return told

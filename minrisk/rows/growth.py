@@ -306,19 +306,20 @@ class Growth:
         """
         rows = self.rows
         bins = None if rows.sparse is not None else self._packed(features, drawn)
-        messages = rows.exchange.collected(sent(rows, features, drawn, bins, sketch))
-        grown = None
-        if messages is not None:
+
+        def make(messages: list[SentRows]) -> GrownTree:
             self._bins, self._stored, sketch = drawn_together(rows, features, messages)
             m, n_sketch = sketch.shape
             self._make_room(m, n_sketch + self._counts)
             self.order[:m], self._lists = np.arange(m), self._no_lists
             self._member = np.zeros(m, dtype=LEAF)
-            top = np.abs(sketch).max(axis=0, initial=0.0) if top is None else top
-            factor = self._fix_sketch(sketch, top, 0, m)
-            grown = self._grow_here(rule.search(target, features, seed, factor), rule, self.order[:m])
+            own = np.abs(sketch).max(axis=0, initial=0.0) if top is None else top
+            factor = self._fix_sketch(sketch, own, 0, m)
+            return self._grow_here(rule.search(target, features, seed, factor), rule, self.order[:m])
+
+        grown: GrownTree = rows.exchange.made_of_all(sent(rows, features, drawn, bins, sketch), make)
         known = drawn[self.order[: len(drawn)]] if rows.is_alone and rows.sparse is None else None
-        return rows.exchange.told(grown), known
+        return grown, known
 
     def _grow_here(self, search: Search, rule: GrowthRule, order: Int32Array) -> GrownTree:
         """Grow on these rows alone, which the kernel sums and scans side by side."""

@@ -14,8 +14,7 @@ import copy
 import itertools
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Sequence
 from inspect import getattr_static, isfunction
 from queue import SimpleQueue
 from threading import Lock, RLock, Thread
@@ -52,6 +51,12 @@ class Reply(NamedTuple):
     asked: bool = True  # by an exchange
 
 
+class Messages(NamedTuple):
+    """What all pieces have brought to `made_of_all`, for the piece that makes something of it."""
+
+    all: list[Any]
+
+
 class Forget(NamedTuple):
     """What these calls have made is not asked for any more."""
 
@@ -59,6 +64,7 @@ class Forget(NamedTuple):
 
 
 Item = Call | Reply | Forget
+MADE = "made"  # kind of what a piece has made of the messages of all
 
 
 class Contribution(NamedTuple):
@@ -69,9 +75,16 @@ class Contribution(NamedTuple):
 
 
 class Behind(NamedTuple):
-    """A piece cannot go on from where it is asked to: it knows the log up to these positions, by the piece's number."""
+    """A piece cannot go on from where it is asked to."""
 
-    known: dict[int, int]
+    known: int  # up to where it knows the log
+
+
+class Met(NamedTuple):
+    """What some pieces bring to an exchange together."""
+
+    parts: list[Contribution]  # one or none
+    behind: dict[int, int]  # of pieces that are behind, by their numbers: up to where they know the log
 
 
 # -- Pieces ------------------------------------------------------------------------------------------------------------
@@ -91,26 +104,32 @@ class _Inbox:
     """Items in their order, for the thread that works them off; and what it has to say."""
 
     def __init__(self) -> None:
-        self.items: SimpleQueue[Item | None] = SimpleQueue()
+        self.items: SimpleQueue[Item | Messages | None] = SimpleQueue()
         self.said: SimpleQueue[Contribution | _Failure] = SimpleQueue()
 
-    def next(self) -> Item:
+    def next(self) -> Item | Messages:
         """Return the next item, waited for."""
         item = self.items.get()
         if item is None:
             raise _NobodyAsks
         return item
 
-    def given(self) -> Any:
-        """Return what the exchange at hand has given."""
+    def given(self, make: Callable[[list[Any]], Any] | None = None) -> Any:
+        """Return what the exchange at hand has given; what is made of all messages is said before."""
         item = self.next()
+        while make is not None and isinstance(item, Messages):
+            self.said.put(Contribution(MADE, make(item.all)))
+            item = self.next()
         if not isinstance(item, Reply):
             raise RuntimeError(f"a piece of rows waits for an exchange, and is asked {item!r}: the calls differ.")
         return item.value
 
 
 class ReplicaExchange(Exchange):
-    """The exchange of a piece elsewhere: it waits until the log goes on. Messages are collected by the driver."""
+    """The exchange of a piece elsewhere: it waits until the log goes on.
+
+    Messages are collected by the driver, and what is made of all of them is made by a piece, if the engine lets it.
+    """
 
     def __init__(self, inbox: _Inbox) -> None:
         self._inbox = inbox
@@ -119,6 +138,11 @@ class ReplicaExchange(Exchange):
         """Say what the piece brings, and wait for what all have together."""
         self._inbox.said.put(Contribution(kind, own))
         return self._inbox.given()
+
+    def made_of_all(self, own: Any, make: Callable[[list[Any]], Any]) -> Any:
+        """Say what the piece brings, make of all messages what is made of them if it is told to, and wait for that."""
+        self._inbox.said.put(Contribution("made_of_all", [own]))
+        return self._inbox.given(make)
 
     def told(self, told: Any) -> Any:
         """Return what the driver tells."""
@@ -171,10 +195,8 @@ class Shard:
                 if self.known > first + len(items):  # another driver's, or older than what is kept
                     self._close()
                     self._begin()
-                return Behind({self.number: self.known})
-            # Copies can be written to, which what has come from a network cannot, and are no other piece's: pieces of
-            # one process may be given the same objects.
-            new = deepcopy(items[self.known - first :])
+                return Behind(self.known)
+            new = items[self.known - first :]
             for item in new:
                 self._inbox.items.put(item)
             exchanges = sum(isinstance(item, Reply) and item.asked for item in new)  # that are answered before the next
@@ -190,6 +212,18 @@ class Shard:
             self.known = first + len(items)
             assert self._last is not None
             return self._last
+
+    def finish(self, known: int, messages: list[Any]) -> Contribution | None:
+        """Make of the messages of all pieces what they wait for; None where this one has gone on from there."""
+        with self._one:
+            if self.known != known:
+                return None
+            self._inbox.items.put(Messages(messages))
+            said = self._inbox.said.get()
+            if isinstance(said, _Failure):
+                self._begin()
+                raise said.error
+            return said
 
     def _start(self) -> None:
         """Start a thread that knows the rows and its inbox, and ends when this is gone."""
@@ -255,41 +289,60 @@ class Engine(Protocol):
 
     n_shards: int
 
-    def map(self, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Return for each shard the future of function(shard, *its arguments)."""
+    def asked(
+        self,
+        shards: Iterable[int],
+        function: Callable[..., Any],
+        combine: Callable[[Sequence[Any]], Any],
+        finish: Callable[..., Any],
+        *arguments: Any,
+    ) -> Any:
+        """Return combine(what function(shard, *arguments) gives for each of these shards).
 
-    def reduce(self, function: Callable[[Sequence[Any]], Any], futures: Sequence[Any]) -> Any:
-        """Return function(results) here, where function(parts of them) may come first: it is associative."""
-
-    def look_again(self) -> None:
-        """Look again: some shards have been built again, perhaps at other places."""
+        `combine` is associative: parts may be combined first. What it gives of all shards may be replaced by
+        finish(a shard, it, *arguments), so that not all of it need come here. Each shard has copies of the arguments
+        for itself, whose arrays can be written to. Shards that are lost are made again, and asked again.
+        """
 
     def close(self) -> None:
         """Let the shards go."""
 
 
-def stepped(shard: Shard, first: int, items: Sequence[Item]) -> Contribution | Behind:
+def stepped(shard: Shard, first: int, items: Sequence[Item]) -> Met:
     """See `Shard.step`."""
-    return shard.step(first, items)
+    found = shard.step(first, items)
+    return Met([], {shard.number: found.known}) if isinstance(found, Behind) else Met([found], {})
 
 
-def combined(found: Sequence[Contribution | Behind]) -> Contribution | Behind:
-    """Return what pieces give together."""
-    behind = [one for one in found if isinstance(one, Behind)]
-    if behind:
-        return Behind({number: known for one in behind for number, known in one.known.items()})
-    kinds = {one.kind for one in found if isinstance(one, Contribution)}
-    if len(kinds) != 1:
+def combined(found: Sequence[Met]) -> Met:
+    """Return what pieces bring together."""
+    parts = [part for met in found for part in met.parts]
+    kinds = {part.kind for part in parts}
+    if len(kinds) > 1:
         raise RuntimeError(f"pieces of rows meet in one exchange, got {sorted(kinds)}: the calls differ.")
-    kind, own = kinds.pop(), [one.own for one in found if isinstance(one, Contribution)]
-    return Contribution(kind, own[0] if len(own) == 1 else _REDUCTIONS[kind](own))
+    if len(parts) > 1:
+        parts = [Contribution(parts[0].kind, _REDUCTIONS[parts[0].kind]([part.own for part in parts]))]
+    return Met(parts, {number: known for met in found for number, known in met.behind.items()})
+
+
+def finished(shard: Shard, met: Met, first: int, items: Sequence[Item]) -> Met:
+    """Return what all pieces bring together, or what a piece makes of it."""
+    if met.behind or met.parts[0].kind != "made_of_all":
+        return met
+    made = shard.finish(first + len(items), met.parts[0].own)
+    return met if made is None else Met([made], {})
 
 
 _REDUCTIONS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "largest": lambda own: np.max(np.array(own), axis=0),
     "added": lambda own: np.sum(np.array(own), axis=0),
+    "largest_and_added": lambda own: (
+        np.max([tops for tops, _ in own], axis=0),
+        np.sum([sums for _, sums in own], axis=0),
+    ),
     "gathered": np.concatenate,
     "collected": lambda own: list(itertools.chain.from_iterable(own)),
+    "made_of_all": lambda own: list(itertools.chain.from_iterable(own)),
 }
 
 
@@ -342,22 +395,28 @@ class Driver(Exchange):
         self._log.append(Reply(copy.deepcopy(told), asked=False))
         return told
 
-    def met(self, kind: str, own: Any) -> Any:
+    def made_of_all(self, own: Any, make: Callable[[list[Any]], Any]) -> Any:
+        """Return what a piece makes of all messages, or make it here."""
+        return self.met("made_of_all", [own], make)
+
+    def met(self, kind: str, own: Any, make: Callable[[list[Any]], Any] | None = None) -> Any:
         """Bring all pieces to one exchange."""
-        firsts = [self._told] * self._engine.n_shards
-        while True:
-            asked = self._engine.map(stepped, [(first, self._log[first:]) for first in firsts])
-            found = self._engine.reduce(combined, asked)
-            if not isinstance(found, Behind):
-                break
-            for number, known in found.known.items():  # of a piece that is built anew
-                firsts[number] = min(known, self._told)
-            self._engine.look_again()
-        if found.kind != kind:
+        known, met = dict.fromkeys(range(self._engine.n_shards), self._told), Met([], {})
+        while known:  # where some are built anew, they are told more than others
+            first = min(known.values())
+            asked = [number for number, own in known.items() if own == first]
+            some = self._engine.asked(asked, stepped, combined, finished, first, self._log[first:])
+            known = {number: own for number, own in known.items() if own != first}
+            known |= {number: min(own, self._told) for number, own in some.behind.items()}
+            met = combined([met._replace(behind={}), some])
+        (found,) = met.parts
+        is_made = make is not None and found.kind == MADE
+        if found.kind != kind and not is_made:
             raise RuntimeError(f"pieces of rows meet in the exchange {kind!r}, got {found.kind!r}: the calls differ.")
         self._told = len(self._log)
         self.n_exchanges += 1
-        together = _REDUCTIONS[kind]([own, found.own])
+        together = found.own if is_made else _REDUCTIONS[kind]([own, found.own])
+        together = together if is_made or make is None else make(together)
         self._log.append(Reply(None if kind == "collected" else copy.deepcopy(together)))  # what is given may change
         return together
 

@@ -48,13 +48,14 @@ from minrisk.rows.base import (
 )
 from minrisk.rows.columns import ADDED_SUMS, LOSS_SUMS, WALK_SUMS, RowColumns
 from minrisk.rows.costs import CostFacts, RowCosts
-from minrisk.rows.exchange import divide, exact_sum, fixed_factor
+from minrisk.rows.exchange import added, divide, exact_sum, fixed_factor, largest
 from minrisk.rows.growth import Growth, PairGrowth
 from minrisk.rows.row_losses import EXPONENTIAL, JOINT, SEPARABLE, Loss, LossFacts
 from minrisk.rows.stumps import SearchedColumns
 
 SPARSE_TREES = 32  # of which the bins of split features are made at once: a byte a row for each
 SHARED_PASSES = 4  # times what threads share at least, from which on a round's passes over classes are worth sharing
+NEAR = 2.0**-10  # to a power of two, relative: weights of a joint loss are scaled to be 1 at most, but for rounding
 MARGIN_SHIFT = 17  # a leaf's change must gain more than 2**-17, about `TIE`, of all that could be gained
 
 
@@ -214,10 +215,15 @@ class Rows(SearchedColumns):
             if len(self.leaf) < self.n_samples:
                 self._forget_leaves()
         self._log_scale = log_scale
-        tops = self.topped(here.gradients, self.loss_columns, sums=LOSS_SUMS)
-        self.top_gradient, self.top_hessian, self.top_value = tops
+        tops = largest(self.over_blocks(here.gradients, self.loss_columns, sums=LOSS_SUMS))
         self._restrict(None)
         self._whole_hessian: FloatArray | None = None  # until `values` knows it
+        self._whole_sums: IntArray | None = None
+        if self.is_alone or {EXPONENTIAL, SEPARABLE} & loss.traits:
+            tops = self.exchange.largest(tops)
+        else:
+            tops, self._whole_sums = self._tops_and_sums(tops)
+        self.top_gradient, self.top_hessian, self.top_value = tops
         top = max(self.top_hessian.tolist()) if {EXPONENTIAL, JOINT} & loss.traits else 1.0  # weights that may overflow
         return Totals(self.values(loss), log_scale, log_scale + log(top) if top > 0 else log_scale)
 
@@ -229,9 +235,46 @@ class Rows(SearchedColumns):
         if SEPARABLE in loss.traits:
             self.bag_value = np.asarray(self.slopes(loss, np.zeros(self.n_outputs))[0])
             return self.bag_value
-        factor = self.fixed_factor(self.top_value)
-        sums = self.summed(class_sums, self.value, self.costs.label, self.in_bag, factor, sums=ADDED_SUMS)
+        if self._whole_sums is not None and self.whole:
+            sums, hessian = self._whole_sums
+            self._whole_hessian = np.asarray(unfixed(hessian, self.top_hessian, self.sum_bits))
+        else:
+            sums = self.exchange.added(self._value_sums(self.top_value))
         return np.asarray(unfixed(sums, self.top_value, self.sum_bits))
+
+    def _value_sums(self, top: FloatArray) -> IntArray:
+        """Return the sums of the loss over the rows here, for these tops in all pieces."""
+        given = self.value, self.costs.label, self.in_bag, self.fixed_factor(top)
+        return added(self.over_blocks(class_sums, *given, sums=ADDED_SUMS))
+
+    def _tops_and_sums(self, own: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Return the tops of all pieces, and sums of values and Hessians, (2, D).
+
+        One exchange gives both, unless tops are of another power of two than the last ones were or were next to.
+        """
+
+        def hessian_sums(top: FloatArray) -> IntArray:
+            return added(self.over_blocks(column_sums, self.hessian, self.in_bag, top, self.sum_bits, sums=ADDED_SUMS))
+
+        kinds = (2, self._value_sums), (1, hessian_sums)
+        order = [number for number, _ in kinds]
+        near = np.array([self._tops_before[order] * (1.0 - NEAR), self._tops_before[order] * (1.0 + NEAR)])
+        factors, here, guess = self.fixed_factor(near), own[order], np.zeros((2, *near.shape[1:]), dtype=FIXED)
+        if not np.any((here > near[1]) & (self.fixed_factor(here) != factors[1])):  # else sums may overflow
+            for kind, (_, sums_for) in enumerate(kinds):
+                guess[:, kind] = sums_for(near[0, kind])
+                if np.any(factors[0, kind] != factors[1, kind]):
+                    guess[1, kind] = sums_for(near[1, kind])
+        tops, sums = self.exchange.largest_and_added(own, guess)
+        self._tops_before = tops
+        fits = factors == self.fixed_factor(tops[order])
+        if fits.any(axis=0).all():
+            return tops, np.asarray(np.where(fits[0], *sums), dtype=FIXED)
+        return tops, self.exchange.added(np.array([sums_for(tops[number]) for number, sums_for in kinds]))
+
+    @cached_property
+    def _tops_before(self) -> FloatArray:
+        return np.zeros((3, self.n_outputs))
 
     def _hessian_sums(self) -> FloatArray:
         return np.asarray(unfixed(self._column_sums(self.hessian, self.top_hessian), self.top_hessian, self.sum_bits))

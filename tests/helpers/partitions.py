@@ -29,13 +29,11 @@ class HereEngine:
     n_shards : int
     lost : callable
         Whether the shard of a number is lost before it is asked so many-th.
-    one_memory : bool
-        Whether all shards are told the same objects, as in a cluster of threads.
     """
 
-    def __init__(self, parts, seals, n_shards, lost, one_memory=False):
+    def __init__(self, parts, seals, n_shards, lost):
         *firsts, n_rows = np.cumsum([0, *(seal.n_rows for seal in seals)]).tolist()
-        self.n_shards, self._lost, self._one_memory = min(n_shards, len(parts)), lost, one_memory
+        self.n_shards, self._lost = min(n_shards, len(parts)), lost
         self._groups = [list(range(g, len(parts), self.n_shards)) for g in range(self.n_shards)]
         self._make = lambda g: pickle.loads(
             pickle.dumps(
@@ -43,33 +41,30 @@ class HereEngine:
             )
         )
         self._shards = [self._make(g) for g in range(self.n_shards)]
-        self.asked, self.sent, self.answered, self.n_lost, self.is_closed = 0, [], [], 0, False
+        self.n_asked, self.sent, self.answered, self.n_lost, self.is_closed = 0, [], [], 0, False
 
-    def map(self, function, arguments):
-        self.asked += 1
+    def asked(self, shards, function, combine, finish, *arguments):
+        self.n_asked += 1
         found = []
-        for g, own in enumerate(arguments):
-            if self._lost(g, self.asked):
+        for g in shards:
+            if self._lost(g, self.n_asked):
                 self._shards[g], self.n_lost = self._make(g), self.n_lost + 1
-            told = pickle.dumps(own)
-            answer = pickle.dumps(function(self._shards[g], *(own if self._one_memory else pickle.loads(told))))
+            told = pickle.dumps(arguments, protocol=4)
+            answer = pickle.dumps(function(self._shards[g], *pickle.loads(told)))
             if not self.n_lost:  # else all that has been told goes to a new one
                 self.sent.append(len(told))
                 self.answered.append(len(answer))
             found.append(pickle.loads(answer))
+        found = combine([combine(found[:1]), *found[1:]])
+        if len(shards) == self.n_shards and self.n_asked % 2:  # which is left open
+            found = finish(self._shards[-1], found, *arguments)
         return found
-
-    def reduce(self, function, futures):
-        return function([function(futures[:1]), *futures[1:]])
-
-    def look_again(self):
-        pass
 
     def close(self):
         self._shards, self.is_closed = [], True
 
 
-def divide(monkeypatch, n_shards=2, lost=lambda shard, asked: False, few=0, one_memory=False):
+def divide(monkeypatch, n_shards=2, lost=lambda shard, asked: False, few=0):
     """Fits take `Divided` as collections; returns the engines that they use."""
     engines = []
 
@@ -83,7 +78,7 @@ def divide(monkeypatch, n_shards=2, lost=lambda shard, asked: False, few=0, one_
             return [part for part, _ in both], [facts for _, facts in both]
 
         def engine(self, parts, seals, n_threads):
-            engines.append(HereEngine(parts, seals, n_shards, lost, one_memory))
+            engines.append(HereEngine(parts, seals, n_shards, lost))
             return engines[-1]
 
         def whole(self, function, parts):

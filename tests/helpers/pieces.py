@@ -19,7 +19,7 @@ import numpy as np
 
 from minrisk.rows import factory
 from minrisk.rows.columns import Columns
-from minrisk.rows.exchange import Place
+from minrisk.rows.exchange import Exchange, Place
 from minrisk.rows.folded import FoldedRows
 from minrisk.rows.similar import SimilarRows
 
@@ -62,6 +62,10 @@ class Together:
         np.testing.assert_array_equal(found.sum(axis=0), found[::-1].sum(axis=0))  # exact: in no order
         return found.sum(axis=0)
 
+    def largest_and_added(self, tops: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found = self._meeting.all_of(self._piece, (tops, sums))
+        return np.max([own for own, _ in found], axis=0), np.sum([own for _, own in found], axis=0)
+
     def gathered(self, own: np.ndarray) -> np.ndarray:
         found = np.concatenate(self._meeting.all_of(self._piece, own))
         self._meeting.most_lines = max(self._meeting.most_lines, len(found))
@@ -70,6 +74,8 @@ class Together:
     def collected(self, own: Any) -> list[Any] | None:
         found = self._meeting.all_of(self._piece, own)
         return found[::-1] if self._piece == self._meeting.place else None  # any order will do
+
+    made_of_all = Exchange.made_of_all
 
     def told(self, told: Any) -> Any:
         assert (told is None) == (self._piece != self._meeting.place)

@@ -69,7 +69,8 @@ def expected(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("n_workers", slow_after(1, [3, 1, 2]))
-def test_models_are_the_same(n_workers, cluster, client, expected, tmp_path):
+def test_models_are_the_same(n_workers, cluster, client, expected, monkeypatch, tmp_path):
+    monkeypatch.setattr("minrisk.rows.dask.FAN_OUT", 1)  # one worker asks the others
     cluster.scale(n_workers)
     client.wait_for_workers(n_workers)
     for n_parts in (1, 7):
@@ -104,7 +105,7 @@ def test_columns_are_found_by_their_names(few, client, monkeypatch):
 
 def test_pieces_stay_where_they_are(client, monkeypatch):
     """Nobody asks a piece where it is not: it would be built anew by the whole log."""
-    asked, drivers, real = [], [], DaskEngine.map
+    asked, drivers, real = [], [], DaskEngine.asked
 
     class Noted(Driver):
         def __init__(self, *arguments):
@@ -112,14 +113,16 @@ def test_pieces_stay_where_they_are(client, monkeypatch):
             drivers.append(self)
 
     monkeypatch.setattr("minrisk.estimator.elsewhere.Driver", Noted)
-    monkeypatch.setattr(DaskEngine, "map", lambda *given: asked.append(1) or real(*given))
+    monkeypatch.setattr(DaskEngine, "asked", lambda *given: asked.append(1) or real(*given))
     clone(MODEL).fit(*of_dask(20))
     assert len(asked) == drivers[0].n_exchanges > 50
 
 
 @pytest.mark.slow
-def test_killed_workers(client, cluster, expected, tmp_path):
+@pytest.mark.parametrize("fan_out", [1, 16])
+def test_killed_workers(fan_out, client, cluster, expected, monkeypatch, tmp_path):
     """A worker is lost at random moments, and one joins."""
+    monkeypatch.setattr("minrisk.rows.dask.FAN_OUT", fan_out)
     random, done, killed = np.random.default_rng(0), threading.Event(), []
 
     def kill():
@@ -144,6 +147,40 @@ def test_killed_workers(client, cluster, expected, tmp_path):
         killer.join()
         cluster.scale(2)
     assert len(killed) > 2
+
+
+def test_a_worker_has_one_piece_of_as_many_threads(client):
+    parts = [Part(X[a : a + 300], Y[a : a + 300]) for a in (0, 300, 600)]
+    (worker, *_), seals = client.nthreads(), [Seal.of(number, part) for number, part in enumerate(parts)]
+    futures = client.scatter(parts, workers=[worker])
+    for n_threads in (1, 3):
+        engine = DaskEngine(client, futures, seals, n_threads)
+        found = engine.asked([0], shape_of, in_one_list, as_it_is, np.zeros(2))
+        assert engine.n_shards == 1 and found == [(900, n_threads, True)]
+
+
+def shape_of(shard, told):
+    return [(len(shard.rows.y), shard.n_threads, told.flags.writeable)]
+
+
+def as_it_is(shard, found, told):
+    return found
+
+
+def in_one_list(found):
+    return [one for own in found for one in own]
+
+
+def test_a_piece_that_is_lost_again_and_again_ends_the_fit(client, monkeypatch):
+    """As where memory is short: each loss moves it to another worker."""
+    part = Part(X, Y)
+    engine = DaskEngine(client, client.scatter([part]), [Seal.of(0, part)])
+    for home in ("tcp://127.0.0.1:1", "tcp://127.0.0.1:2", "tcp://127.0.0.1:3"):
+        engine._homes[0] = home
+        assert engine._look_again([0])
+    engine._homes[0] = "tcp://127.0.0.1:4"
+    with pytest.raises(ClusterError, match="where memory is short"):
+        engine._look_again([0])
 
 
 @pytest.mark.slow

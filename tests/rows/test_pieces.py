@@ -409,7 +409,7 @@ def test_a_round_on_drawn_rows_takes_few_exchanges(monkeypatch):
         counted.clear()
         MinRiskClassifier(n_estimators=n_estimators, pool=False, cv=1, random_state=0, search_rows=10).fit(*blobs(500))
         numbers.append(len(counted) / 2)
-    assert (numbers[1] - numbers[0]) / 5 < 10
+    assert (numbers[1] - numbers[0]) / 5 < 6
 
 
 def test_a_fault_in_one_piece_is_told(monkeypatch):
