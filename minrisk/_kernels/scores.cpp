@@ -14,6 +14,7 @@ namespace {
 constexpr int64_t SCORED_ROWS = 256;     // rows that walk a tree together: they and the tree stay within the
                                          // cache
 constexpr int64_t SCORED_BINS = 1 << 18; // of rows that walk many trees together, one tree after another
+constexpr int64_t SUMMED_ROWS = 4096;    // rows whose sums stay within the cache while all trees add to them
 constexpr int64_t JOINT_ROWS = 512; // rows whose scores or gradients stay within the cache from one group to the next
 
 // Nodes of trees on bins, one tree after another; a leaf's left child is itself.
@@ -209,6 +210,103 @@ void sum_joint(Matrix<const uint8_t> codes, Matrix<const double> values, Vector<
     }
 }
 
+// -- Leaf vectors that are fitted all at once -------------------------------------------------------------------------
+
+// Fill out(t, i) with the number of the vector that row i gets in tree t; the trees' nodes one after another.
+template <class Leaf>
+void leaf_vectors(Matrix<const uint8_t> X_binned, Vector<const int32_t> feature, Vector<const int32_t> bin,
+                  Vector<const int32_t> left, Vector<const int32_t> vector, Vector<const int64_t> n_nodes,
+                  Matrix<Leaf> out) {
+    const int64_t n_rows = X_binned.shape[1], height = std::max(SCORED_ROWS, SCORED_BINS / X_binned.shape[0]);
+    const Array<int64_t, 1> words(left.shape[0]), leaf(height);
+    int64_t first = 0;
+    for (int64_t t = 0; t < n_nodes.shape[0]; ++t) {
+        pack_nodes({feature, bin, left}, first, n_nodes[t], words);
+        first += n_nodes[t];
+    }
+    for (int64_t low = 0; low < n_rows; low += height) {
+        const int64_t high = std::min(n_rows, low + height);
+        int64_t root = 0;
+        for (int64_t t = 0; t < n_nodes.shape[0]; ++t) {
+            walk_rows(X_binned.flat(), low, n_rows, words, root, high - low, leaf);
+            for (int64_t i = low; i < high; ++i) out(t, i) = static_cast<Leaf>(vector[leaf[i - low]]);
+            root += n_nodes[t];
+        }
+    }
+}
+
+// Compute out[i] += the sum of vectors[first[t] + leaf(t, i)] over the trees t, rows start..stop.
+template <class Leaf>
+void add_vectors(Matrix<const Leaf> leaf, Vector<const int64_t> first, Matrix<const float> vectors, Matrix<float> out,
+                 int64_t start, int64_t stop) {
+    for_width(out.shape[1], [&](const auto width) {
+        for (int64_t low = start; low < stop; low += SUMMED_ROWS) {
+            const int64_t high = std::min(stop, low + SUMMED_ROWS);
+            for (int64_t t = 0; t < leaf.shape[0]; ++t) {
+                const auto own = leaf[t];
+                for (int64_t i = low; i < high; ++i) {
+                    const auto vector = vectors[first[t] + own[i]], sum = out[i];
+                    for (int64_t k = 0; k < width; ++k) sum[k] += vector[k];
+                }
+            }
+        }
+    });
+}
+
+// Compute out[first[t] + l] = the sum of the values of the rows in leaf l of tree t, for trees start..stop.
+//
+// Values are whole numbers, whose sums are exact in float64 in any order of the rows.
+template <class Leaf>
+void sum_by_leaf(Matrix<const Leaf> leaf, Vector<const int64_t> first, Matrix<const float> values, Matrix<double> out,
+                 int64_t start, int64_t stop) {
+    for_width(out.shape[1], [&](const auto width) {
+        for (int64_t t = start; t < stop; ++t) {
+            const auto own = leaf[t];
+            out.slice(first[t], first[t + 1]).fill(0.0);
+            for (int64_t i = 0; i < own.shape[0]; ++i) {
+                const auto value = values[i], sum = out[first[t] + own[i]];
+                for (int64_t k = 0; k < width; ++k) sum[k] += value[k];
+            }
+        }
+    });
+}
+
+// Return the scalar product of each column.
+Array<double, 1> column_dots(Matrix<const float> a, Matrix<const float> b) {
+    auto sum = zeros<double>(a.shape[1]);
+    for (int64_t l = 0; l < a.shape[0]; ++l) {
+        for (int64_t k = 0; k < a.shape[1]; ++k) sum[k] += static_cast<double>(a(l, k)) * b(l, k);
+    }
+    return sum;
+}
+
+// Go far[k] along a direction, along which the slope bends by `push`: vectors and what is left of the slope.
+//
+// Returns the sum of residual^2 / room of each column afterwards.
+Array<double, 1> go_along(Matrix<float> vectors, Matrix<float> residual, Matrix<const float> direction,
+                          Matrix<const float> push, Matrix<const float> room, Vector<const float> far) {
+    auto sum = zeros<double>(vectors.shape[1]);
+    for (int64_t l = 0; l < vectors.shape[0]; ++l) {
+        for (int64_t k = 0; k < vectors.shape[1]; ++k) {
+            vectors(l, k) += far[k] * direction(l, k);
+            const float left = residual(l, k) - far[k] * push(l, k);
+            residual(l, k) = left;
+            sum[k] += static_cast<double>(left) * left / room(l, 0);
+        }
+    }
+    return sum;
+}
+
+// Compute direction = residual / room + turn * direction.
+void turn_direction(Matrix<float> direction, Matrix<const float> residual, Matrix<const float> room,
+                    Vector<const float> turn) {
+    for (int64_t l = 0; l < direction.shape[0]; ++l) {
+        for (int64_t k = 0; k < direction.shape[1]; ++k) {
+            direction(l, k) = residual(l, k) / room(l, 0) + turn[k] * direction(l, k);
+        }
+    }
+}
+
 } // namespace
 
 void add_leaf_vectors(Matrix<double> scores, Vector<const int32_t> leaf, Matrix<const double> vectors, int64_t start,
@@ -283,6 +381,14 @@ void define_scores(nb::module_ &m) {
     m.def("joint_counts", &joint_counts, released());
     m.def("add_joint", &add_joint, released());
     m.def("sum_joint", &sum_joint, released());
+    m.def("column_dots", &column_dots, released());
+    m.def("go_along", &go_along, released());
+    m.def("turn_direction", &turn_direction, released());
+    for_types<uint16_t, uint32_t>([&]<class Leaf>(std::type_identity<Leaf>) {
+        m.def("leaf_vectors", &leaf_vectors<Leaf>, released());
+        m.def("add_vectors", &add_vectors<Leaf>, released());
+        m.def("sum_by_leaf", &sum_by_leaf<Leaf>, released());
+    });
 }
 
 } // namespace minrisk

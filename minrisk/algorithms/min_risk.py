@@ -68,8 +68,8 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
         probabilities and no other costs.
         "auto" is "softmax", and with a `time_budget` the better of "softmax" and "exponential".
     n_estimators : int, optional
-        Largest number of rounds.
-        By default 200, and fewer on more than 625 000 rows.
+        Largest number of rounds of a member.
+        By default left-out rows and the price of work end them, see below; with ``cv=1`` they are 200.
     learning_rate : float, optional
         Factor on every leaf vector.
         By default 0.5, and less on more than 15 000 rows.
@@ -130,8 +130,8 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
         The surrogate of the model.
     selection_ : list of dict
         The kinds of members that were trained: "surrogate", "variant", "share" in the model (0 if it was dropped),
-        "n_rounds", "temperature" (that of the kind alone), "risk" (mean cost of its left-out rows), "pooled_risk" (that
-        of all kinds with a share, for its surrogate) and "seconds".
+        "n_rounds" in the model, "temperature" (that of the kind alone), "risk" (mean cost of its left-out rows),
+        "pooled_risk" (that of all kinds with a share, for its surrogate) and "seconds".
     n_iter_ : int
         Number of rounds kept, T below. A kind of members that needs fewer adds nothing in later ones.
     train_loss_ : ndarray of shape (T + 1,)
@@ -156,6 +156,8 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
     in every leaf.
     More rounds are kept if left-out rows show, beyond chance, that they are better.
     Then members go on for up to a fifth as many rounds on all rows: fewer on few rows, and on more than 15 000.
+    In the end rounds are cut, to the fewest that left-out rows allow, and the leaf vectors of all members are fitted
+    once more, all at once.
     With `pool`, members of other kinds are trained as well. One convex fit to left-out rows gives all kinds their
     weights, which also make the temperature, and each class a small shift. A kind of weight 0 is dropped.
 
@@ -184,15 +186,16 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
     *Details of the defaults.* They are formulas of the number of rows n (effective rows, if they have weights), of the
     features and of the classes, and continuous, so that no number of rows is a cliff.
 
-    - `n_estimators` on more than 625 000 rows: 125 million divided by n, but at least 100. Kinds of boosters beside the
-      plain one make fewer rounds on more than 20 000 rows, in proportion. If you state it, it holds for all. With a
-      `time_budget` it is 10 000.
+    - Rounds end where a further fall of the left-out log-loss does not pay for the work, in rows times rounds. Few rows
+      hardly pay, and the more has been done, the more a further part of it must bring. Kinds beside the plain one are
+      tried for at most 5 million rows times rounds. If you state `n_estimators` or a `time_budget`, that is the limit,
+      and work has no price.
     - `learning_rate` on more than 15 000 rows: 0.5 (15 000 / n)^(1/2), but at least 0.35.
     - `max_leaf_nodes` on few rows: one leaf for each 20 rows up to 24, but at least 8 (16 if there are more features
       than rows).
     - `max_leaf_nodes` with many classes: up to 8 leaves for each class, while the vectors of a tree hold at most 8192
       numbers.
-    - `max_leaf_nodes` on more than 6400 rows: one leaf for each 100 rows, but at most 1023, while the vectors of a tree
+    - `max_leaf_nodes` on more than 3200 rows: one leaf for each 50 rows, but at most 1023, while the vectors of a tree
       hold at most 32 768 numbers.
     - `max_leaf_nodes` with rare classes: n then counts the rows that would tell as much if all classes had as many.
     - Wide data, such as texts: the more features beyond 2000 and rows beyond 1000 there are, the nearer are
@@ -389,8 +392,8 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
         self.train_loss_ = mean_losses(ensemble)
         self.validation_loss_ = np.array(ensemble.plain.curve, dtype=np.float64).reshape(-1, 2)
         self.cost_regression_ = found.costs
-        if self.cost_ is not None and found.before_finish is not None:
-            self.model_ = replace(self.model_, cascade=cascade_of(found.before_finish, self.n_iter_, self.cost_))
+        if self.cost_ is not None and found.left_out is not None:
+            self.model_ = replace(self.model_, cascade=cascade_of(found.left_out, self.n_iter_, self.cost_))
 
     def _warn_of_a_constant(self, ensemble: Ensemble) -> None:
         """Say why left-out rows left no round, unless one decision is the cheapest for every row."""

@@ -11,6 +11,7 @@ Which kinds of members are there?           `trees`, `logistic`, `smooth`
 How sure are probabilities?                 `calibration`
 Who gets which share, and what is a model?  `ensemble`
 What do costs per row teach?                `cost_regression`
+How is a model finished?                    `finishing`
 How do new rows refresh a model?            `refitting`
 Time, interrupts, progress, memory?         `driver`
 ==========================================  ==========================================

@@ -109,3 +109,17 @@ def fit_mixture(
     found = minimise(objective, begin, low, high, gradient=1e-4, change=1e-10).point * unit
     weights, shift = np.split(np.rint(found / ROUNDED_TO) * ROUNDED_TO, [M])
     return Mixture(weights, shift, weights * np.sqrt(np.maximum(curvature, 0.0)))
+
+
+def loss_beside(link: Link, whole: HeldOut, temperature: float, other: HeldOut) -> tuple[float, float]:
+    """Return the mean log-loss by whole scores, and the least one with another score function beside them."""
+    nothing, caution = np.zeros(whole.n_outputs), half_row(whole)
+
+    def objective(weights: FloatArray) -> tuple[float, FloatArray]:
+        sums = whole.mixture([other], link, weights, nothing, caution, whole=True)
+        return float(sums[0]), sums[1:3]
+
+    begin, high = np.array([1.0 / temperature, 0.0]), np.full(2, LARGEST_WEIGHT)
+    found = minimise(objective, begin, np.zeros(2), high, gradient=1e-3, change=1e-6)
+    total = whole.weight or 1.0
+    return objective(begin)[0] / total, found.value / total

@@ -21,6 +21,11 @@ FIRST_FALL = 0.005  # share of the cost by which first rounds of members trained
 LEAST_FALL = 0.02  # share of the loss (or of the cost's fall) by which later rounds are better in any case
 PATIENCE, GRACE_ROUNDS = 1.25, 5  # stop at a round above this many times the best one, and so many more
 SLOW_START = 40  # rounds without any gain after which the features say nothing
+N_ROUNDS = 10_000  # of a member, at most: left-out rows and the price of work end them before
+UNJUDGED_ROUNDS = 200  # of a member without left-out rows
+FREE_WORK, DEAR_WORK = 2e5, 2.5e8  # rows times rounds: about a tenth of a second, and minutes
+POOLED = 0.25  # of the price, for kinds beside others: what they know differs, so that it adds up
+TRIED_WORK = 5e6  # rows times rounds that a kind beside the plain one is tried for, at most
 LAST_ROUNDS = 0.2  # rounds on all rows for each one without its fold: what the fold says would be lost otherwise
 SHORT_SHARE = 0.05  # of a budget of time, or of the rounds so far: what is shorter is not begun
 VARIED = {  # factors on settings of members that are varied in what is left of a budget
@@ -55,6 +60,15 @@ LOGISTIC_PENALTY = 0.1  # share of the rows' weight at the first checkpoint, and
 LOGISTIC_FITTED, LOGISTIC_VALUES = 20_000, 1 << 23  # rows, and values of their columns, that it is fitted to at most
 LOGISTIC_PRODUCTS = 1 << 27  # values times classes, at most: those of an iteration
 
+# -- finishing ---------------------------------------------------------------------------------------------------------
+FINISHED_SHARES = (0.125, 0.18, 0.25, 0.35, 0.5, 0.7)  # of the rounds, that may be kept beside all
+FINISHED_EXCESS = (
+    0.01  # of the log-loss, or of its fall where that is less, that a model may lose of that of all rounds
+)
+FITTED_STEPS, FITTED_RIDGE = 8, 10.0  # conjugate gradients, and rows that hold a vector where it was
+FITTED_CELLS = 1 << 26  # rows times trees, of which leaves are kept at a time, at most: two bytes each
+FINISHING = 0.15  # of the seconds of training, that finishing takes
+
 # -- the model ---------------------------------------------------------------------------------------------------------
 EXCESS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)  # shares of the expected cost that early decisions may give away
 JUDGED_STAGES = 1 << 20  # out-of-fold rows times classes (squared if costs differ), at most, that leads are found from
@@ -62,13 +76,6 @@ ROUNDING = 1 / 128  # of log-odds, at most (standard deviation): what rounding v
 
 
 # -- rounds ------------------------------------------------------------------------------------------------------------
-def n_rounds(n_rows: float) -> int:
-    """Limit a member's rounds: 200, and fewer on very many rows."""
-    # 125 million rows in all rounds are what a user waits for; half of 100 rounds lose a tenth of the log-loss on
-    # 100 000 rows.
-    return int(min(200, max(100, 125_000_000 / n_rows)))
-
-
 def checkpoints(n_rounds: int) -> list[int]:
     """Return the rounds at which out-of-fold rows are looked at, the last one among them."""
     rounds, at = [], float(FIRST_CHECKPOINT)
@@ -95,9 +102,22 @@ def first_rounds(n_rows: float, most: int) -> int:
     return most - most * int(1000.0 * share / (1.0 + share)) // 1000  # of a number that may be beyond float64
 
 
-def challenger_share(n_rows: float) -> float:
-    """Return rounds of other boosters over those of plain ones, which use time better on more than 20 000 rows."""
-    return min(1.0, 20_000 / n_rows)
+def pays(before: float, loss: float, base: float, work: float, more: float, times: float = 1.0) -> bool:
+    """Tell whether a fall of the mean log-loss is worth more work, in rows times rounds.
+
+    A share u of the loss `base` of the class frequencies is left. A small fall counts as du / sqrt(u (1 - u)), so that
+    it is relative to what is left where that is little, and to what has been learnt where that is little. Work W costs
+    sqrt((W + FREE_WORK) / DEAR_WORK), `times` a factor: few rows hardly pay, and the more has been done, the more a
+    further part of it must bring. Both are continuous in everything.
+    """
+    u, v = min(1.0, before / base), min(1.0, loss / base)
+    fall = 2.0 * (math.sqrt(u * (1.0 - v)) - math.sqrt(v * (1.0 - u)))  # the sine of an angle between both, doubled
+    return fall > times * (math.sqrt((FREE_WORK + more) / DEAR_WORK) - math.sqrt((FREE_WORK + work) / DEAR_WORK))
+
+
+def tried_rounds(n_rows: float) -> int:
+    """Return rounds that a kind beside the plain one is tried for: fewer on many rows."""
+    return max(FIRST_CHECKPOINT, int(min(N_ROUNDS, TRIED_WORK / n_rows)))
 
 
 # -- trees -------------------------------------------------------------------------------------------------------------
@@ -130,9 +150,9 @@ def n_leaves(n_rows: float, n_outputs: int, n_features: int) -> int:
     """Return leaves of a tree that is grown on so many rows: one for each 40, from 24 to 64 where rows are usual."""
     # Weak signals in many features take more splits to add up.
     fewest = min(24, max(16 if n_features > n_rows else 8, n_rows / 20))
-    # Eight leaves for each class and one for each 100 rows, as far as vectors stay small.
+    # Eight leaves for each class and one for each 50 rows, as far as vectors stay small.
     of_classes = min(8 * n_outputs, 8192 // n_outputs)
-    of_many = min(n_rows / 100, 1023, (1 << 15) / n_outputs)
+    of_many = min(n_rows / 50, 1023, (1 << 15) / n_outputs)
     usual = max(fewest, min(max(64, of_classes, of_many), n_rows / 40))
     # Small trees of wide data look at other features each (news20: with 32 leaves as many errors in 1.7 times the
     # time; sector, 105 classes: 22 % of errors with 20 leaves, 19 % with 64).
@@ -200,8 +220,8 @@ class Settings(NamedTuple):
         usual = {
             "learning_rate": learning_rate(n_rows),
             "smoothing": smoothing(n_rows, n_features),
-            # Within a budget time and out-of-fold rows are the limit.
-            "n_estimators": n_rounds(n_rows) if parameters["time_budget"] is None else 10_000,
+            # Where nothing is left out, nobody can say how many are enough.
+            "n_estimators": UNJUDGED_ROUNDS if parameters["cv"] == 1 and not parameters["time_budget"] else N_ROUNDS,
         }
         given = {name: parameters[name] for name in cls._fields[:-2]}
         left_open = frozenset(name for name, value in given.items() if value is None)

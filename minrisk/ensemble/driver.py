@@ -87,7 +87,7 @@ class Driver:
         self.watch.phase(what, members * self._rounds, later, self._longest)
 
     def stands(self, ensemble: Any, kept: float) -> None:
-        """Tell what has been learnt so far, and keep so many seconds for its last rounds."""
+        """Tell what has been learnt so far, and keep so many seconds to finish it."""
         self.watch.stands(ensemble)
         self.kept = kept
 

@@ -25,7 +25,7 @@ from minrisk.boosting.loop import Progress
 from minrisk.costs import CostMatrix
 from minrisk.costs.units import LARGEST_FLOAT
 from minrisk.ensemble import defaults
-from minrisk.ensemble.calibration import Mixture, fit_mixture, fit_weight
+from minrisk.ensemble.calibration import Mixture, fit_mixture, fit_weight, loss_beside
 from minrisk.ensemble.members import CrossFit, Task
 from minrisk.model.additive import AdditiveModel, pack
 from minrisk.model.cascade import NEVER, Cascade, DecisionRule, stage_rounds
@@ -97,7 +97,7 @@ class Ensemble(NamedTuple):
 
     @property
     def finishing(self) -> float:
-        """Seconds that the last rounds of its members will take."""
+        """Seconds that finishing it will take."""
         return sum(fit.finishing for fit in self.fits)
 
 
@@ -152,6 +152,15 @@ def slope_of(ensemble: Ensemble, fit: CrossFit) -> tuple[float, float]:
     weights = np.append(ensemble.mixture.weights, 0.0)
     sums = parts[0].mixture(parts[1:], ensemble.link, weights, ensemble.mixture.shift, 0.0)
     return -float(sums[len(parts)]), float(np.sqrt(sums[2 * len(parts)]))
+
+
+def pays_beside(ensemble: Ensemble, fit: CrossFit) -> bool:
+    """Tell whether its out-of-fold rows would lose enough less with this kind beside the others, for its time."""
+    assert ensemble.link is not None
+    whole = ensemble.held.of_folds(fit.n_folds)
+    before, now = loss_beside(ensemble.link, whole, ensemble.temperature, fit.held)
+    done = math.fsum(part.work for part in ensemble.fits)
+    return defaults.pays(before, now, fit.curve[0][1], done, done + fit.work, defaults.POOLED)
 
 
 def with_risk(fit: CrossFit, cost: FloatArray) -> CrossFit:

@@ -89,7 +89,7 @@ class CrossFit(NamedTuple):
 
     kind: Kind
     members: list[Progress]
-    n_rounds: int  # of members that have ended, those on all rows as well
+    n_rounds: int
     weight: float  # of what they say beyond the class frequencies, the reciprocal of their temperature
     held: HeldOut  # what the members say of their out-of-fold rows, beyond the class frequencies where there is a link
     curve: list[tuple[int, float]]  # round and pooled log-loss (or risk) at each checkpoint
@@ -104,16 +104,22 @@ class CrossFit(NamedTuple):
         return self.held.n_folds
 
     @property
+    def work(self) -> float:
+        """Return what its rounds cost."""
+        return self.kind.work(self.n_rounds)
+
+    @property
     def n_trees(self) -> int:
         """Trees of a member, at most: where members make no rounds, as many as it has."""
         return self.n_rounds if self.kind.makes_rounds else max(len(member.trees) for member in self.members)
 
     @property
     def finishing(self) -> float:
-        """Seconds that its last rounds will take."""
+        """Seconds that finishing it will take."""
         if not self.kind.makes_rounds:
             return self.seconds / len(self.members)  # one member of all rows
-        return self.seconds * self.kind.last_rounds(self) / self.curve[-1][0] if self.curve else 0.0
+        more = self.kind.last_rounds(self) / self.curve[-1][0] if self.curve else 0.0
+        return (defaults.FINISHING + more) * self.seconds
 
 
 class Kind(ABC):
@@ -127,6 +133,7 @@ class Kind(ABC):
     name: ClassVar[str]
     makes_rounds: ClassVar[bool] = True  # of trees
     wait: float = 0.0  # rounds before which nobody loses patience
+    weight: ClassVar[float] = 1.0  # time of a round, that of plain members being 1
 
     def __init__(self, task: Task) -> None:
         self.task, self.workers = task, task.driver.workers  # that train its members side by side
@@ -138,17 +145,24 @@ class Kind(ABC):
         """Return itself for a task; None where this kind is not tried."""
         return cls(task)
 
-    def most_rounds(self, most: int) -> int:
-        """Return rounds of its members, where plain ones may make so many: as many where the caller stated them."""
-        if "n_estimators" not in self.task.settings.left_open:
+    @property
+    def tried_rounds(self) -> int:
+        """Return rounds of its members at most, where others have been trained: those that the caller stated."""
+        most, task = self.task.settings.n_estimators, self.task
+        if "n_estimators" not in task.settings.left_open:
             return most
         if not self.makes_rounds:
             return 200
-        return most * int(1000.0 * defaults.challenger_share(self.task.costs.n_rows)) // 1000
+        return most if task.driver.limited else defaults.tried_rounds(task.costs.n_rows)
 
     def last_rounds(self, fit: CrossFit) -> int:
         """Return rounds that its members go on for on all rows."""
-        return self.task.last_rounds(fit.n_rounds, self.most_rounds(self.task.settings.n_estimators))
+        return self.task.last_rounds(fit.n_rounds, self.task.settings.n_estimators)
+
+    def work(self, n_rounds: int) -> float:
+        """Return what so many rounds cost, in rows times rounds of trees; nothing where the caller set a limit."""
+        priced = self.makes_rounds and "n_estimators" in self.task.settings.left_open and not self.task.driver.limited
+        return self.weight * self.task.costs.n_rows * n_rounds if priced else 0.0
 
     def ready(self) -> bool:
         """Prepare what only this kind sees; False if there is no such thing."""
@@ -198,13 +212,15 @@ def cross_fit(
     # `chosen` is the place in `rounds` of the checkpoint that is kept; the loss there is `best`.
     link, folded, pace = kind.task.link, kind.task.folded, Pace(part or kind.task.driver)
     best, chosen, weight, running, start, chosen_held = np.inf, 0, 0.0, 0.0, 0.0, None
-    rounds, curve = [0, *defaults.checkpoints(kind.most_rounds(n_rounds))], []
+    rounds, curve = [0, *defaults.checkpoints(n_rounds)], []
     few = folded.n_rows * kind.task.n_outputs <= driver.TOGETHER_SCORES
     stop = pace.driver.stop
     for c in range(len(rounds)):
         behind = [member for member in members if member.reached < rounds[c]]
         if behind and c > 1:
-            rounds[c] = pace.next(rounds[c - 1], rounds[c], defaults.last_share(kind.task.costs.n_rows))
+            rounds[c] = pace.next(
+                rounds[c - 1], rounds[c], defaults.FINISHING + defaults.last_share(kind.task.costs.n_rows)
+            )
             if rounds[c] == rounds[c - 1]:
                 break
         if behind:
@@ -235,6 +251,8 @@ def cross_fit(
             curve.append((rounds[c], loss))
             better = chosen_held is None or exceeds_its_error(held.gain_over(chosen_held, link, running, weight))
             better |= chosen > 0 and loss < best - defaults.LEAST_FALL * best
+            if better and chosen and kind.makes_rounds:
+                better = defaults.pays(best, loss, curve[0][1], kind.work(rounds[chosen]), kind.work(rounds[c]))
         stop.worth |= c > 0
         if better:
             best, chosen, chosen_held, weight = loss, c, held, running

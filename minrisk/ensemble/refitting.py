@@ -156,10 +156,10 @@ def folds_by_class(label: IntArray, seed: int) -> IntArray:
     return fold
 
 
-def leaves_of(model: AdditiveModel, X: FloatArray) -> Iterator[tuple[csr_matrix, FloatArray]]:
-    """Yield for each round which vectors rows add, (n, V) of 0 and f(x), and each vector's part of a step, (V,).
+def vector_numbers(model: AdditiveModel, X: FloatArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield for each round which of its vectors each tree adds to a row, (n, trees), and how many each tree has.
 
-    The vectors of trees that do not split anything have none.
+    Vectors of a round are numbered one tree after another.
     """
     packed, per_round, n = model.packed, model.trees_per_round, len(X)
     for first in range(0, model.n_trees, per_round):
@@ -169,9 +169,19 @@ def leaves_of(model: AdditiveModel, X: FloatArray) -> Iterator[tuple[csr_matrix,
         own = np.where(of_tree[:, None] == np.arange(per_round), numbers[:, None], 0.0)
         columns = np.zeros((n, per_round))
         trees.add_scores(X, own, 0, per_round, 0, n, columns)
+        yield columns.astype(np.int64), sizes
+
+
+def leaves_of(model: AdditiveModel, X: FloatArray) -> Iterator[tuple[csr_matrix, FloatArray]]:
+    """Yield for each round which vectors rows add, (n, V) of 0 and f(x), and each vector's part of a step, (V,).
+
+    The vectors of trees that do not split anything have none.
+    """
+    n, per_round = len(X), model.trees_per_round
+    for numbers, sizes in vector_numbers(model, X):
         ones, bounds = np.ones(n * per_round), np.arange(0, n * per_round + 1, per_round)
-        part = (sizes > 1)[of_tree] / max(1.0, float(np.count_nonzero(sizes > 1)))
-        yield csr_matrix((ones, columns.ravel().astype(np.int64), bounds), shape=(n, len(numbers))), part
+        part = np.repeat(sizes > 1, sizes) / max(1.0, float(np.count_nonzero(sizes > 1)))
+        yield csr_matrix((ones, numbers.ravel(), bounds), shape=(n, int(sizes.sum()))), part
 
 
 def new_vectors(

@@ -8,8 +8,8 @@
 4. Blend: out-of-fold rows weigh all trained kinds again (`minrisk.ensemble.calibration`); a kind of weight 0 has no
    share. Where none has one, all rows get one answer. With a budget of time `vary` lets members with other settings
    join in the same way until it is used up.
-5. Finish: members go on for some rounds on all rows (`Kind.finish`), and `minrisk.ensemble.ensemble` makes one model of
-   them.
+5. Finish: `minrisk.ensemble.finishing` cuts rounds and fits all leaf vectors at once, and `minrisk.ensemble.ensemble`
+   makes one model of them.
 
 Where costs differ by row, `fit_cost_regression` comes before the members, whose out-of-fold rows judge it in the end.
 Time, interrupts, progress and callbacks are the `Driver`'s.
@@ -29,7 +29,17 @@ from minrisk.ensemble import defaults
 from minrisk.ensemble.cost_regression import CostRegression, fit_cost_regression
 from minrisk.ensemble.defaults import Settings
 from minrisk.ensemble.driver import Driver, NothingJudged
-from minrisk.ensemble.ensemble import Ensemble, drop, ensemble_of, join, or_constant, slope_of, validated_risk
+from minrisk.ensemble.ensemble import (
+    Ensemble,
+    drop,
+    ensemble_of,
+    join,
+    or_constant,
+    pays_beside,
+    slope_of,
+    validated_risk,
+)
+from minrisk.ensemble.finishing import finished
 from minrisk.ensemble.logistic import Logistic
 from minrisk.ensemble.members import CrossFit, Kind, Member, Task, cross_fit
 from minrisk.ensemble.smooth import Smooth
@@ -49,7 +59,7 @@ class Trained(NamedTuple):
     ensemble: Ensemble
     lines: list[dict[str, Any]]  # of `report`, about all ensembles
     costs: CostRegression | None  # where costs differ by row and there are probabilities
-    before_finish: Ensemble | None = None  # before the last rounds, as out-of-fold rows know it
+    left_out: Ensemble | None = None  # as out-of-fold rows know it, each by members that have not seen them
 
 
 def train(
@@ -105,9 +115,8 @@ def train(
             driver.kept = ensembles[best].finishing
     others = (*ensembles[:best], *ensembles[best + 1 :])
     driver.watch.describe = beside(others)
-    before_finish = vary(ensembles[best], cost)
-    ensembles[best] = finish(before_finish)
-    return trained(ensembles)._replace(before_finish=before_finish)
+    ensembles[best], left_out = finish(vary(ensembles[best], cost))
+    return trained(ensembles)._replace(left_out=left_out)
 
 
 # -- an ensemble -------------------------------------------------------------------------------------------------------
@@ -115,8 +124,6 @@ def train_ensemble(plain: Plain, challengers: Sequence[Kind], cost: FloatArray, 
     """Train plain members, then those of the other kinds that out-of-fold rows give a share.
 
     With one fold nothing is left out: then there is one plain member, `unsure` where rows are too few to leave any out.
-    The average keeps its temperature through the last rounds: new rows are as new to each member as those that it left
-    out.
 
     Parameters
     ----------
@@ -157,18 +164,18 @@ def train_ensemble(plain: Plain, challengers: Sequence[Kind], cost: FloatArray, 
 
 def trial(kind: Kind) -> tuple[list[Member], CrossFit]:
     """Train members of a kind for the first folds, as many as tell, in their part of the time that is left for all."""
-    members = kind.members(0, kind.tried_on)
-    part = kind.task.driver.until(len(members) / kind.task.folded.n_folds)
-    return members, cross_fit(kind, members, kind.task.first_rounds, Workers(), part)
+    members, task = kind.members(0, kind.tried_on), kind.task
+    part = task.driver.until(len(members) / task.folded.n_folds)
+    return members, cross_fit(kind, members, kind.tried_rounds, Workers(), part)
 
 
 def challenge(ensemble: Ensemble, members: list[Member], fit: CrossFit, cost: FloatArray) -> Ensemble:
     """Return the ensemble with as many members of this kind, if the first out-of-fold rows would lose less with it."""
-    if not (fit.n_rounds > 0 and slope_of(ensemble, fit)[0] > 0.0):
+    if not (fit.n_rounds > 0 and slope_of(ensemble, fit)[0] > 0.0 and pays_beside(ensemble, fit)):
         return drop(ensemble, fit, cost)
     members = [*members, *fit.kind.members(len(members), ensemble.held.n_folds)]
     workers = ensemble.plain.kind.workers
-    return join(ensemble, cross_fit(fit.kind, members, fit.kind.task.first_rounds, workers), cost)
+    return join(ensemble, cross_fit(fit.kind, members, fit.kind.tried_rounds, workers), cost)
 
 
 def vary(ensemble: Ensemble, cost: FloatArray) -> Ensemble:
@@ -200,19 +207,22 @@ def vary(ensemble: Ensemble, cost: FloatArray) -> Ensemble:
     return ensemble
 
 
-def finish(ensemble: Ensemble) -> Ensemble:
-    """Return the ensemble with the last rounds of its members."""
+def finish(ensemble: Ensemble) -> tuple[Ensemble, Ensemble]:
+    """Return the ensemble as it ends, and as out-of-fold rows know it."""
     driver, fits = ensemble.task.driver, [fit for fit in ensemble.fits if fit.n_folds]
-    if not driver.stop.over:
-        driver.watch.phase("last rounds", sum(fit.kind.last_rounds(fit) * len(fit.members) for fit in fits))
+    if driver.stop.over:
+        return ensemble, ensemble
+    driver.watch.phase("last rounds", sum(fit.kind.last_rounds(fit) * len(fit.members) for fit in fits))
     fits = [fit.kind.finish(fit) if fit.n_folds and fit.n_rounds else fit for fit in ensemble.fits]
-    ensemble = ensemble._replace(fits=fits)
-    driver.stands(ensemble, 0.0)
-    return ensemble
+    ended = ensemble._replace(fits=fits)
+    if not driver.stop.over:
+        ended, ensemble = finished(ensemble, ended)
+    driver.stands(ended, 0.0)
+    return ended, ensemble
 
 
 def with_smooth(ensemble: Ensemble) -> Ensemble:
-    """Finish members that have no trees before it, where training has not come to its last rounds."""
+    """Finish members that have no trees before it, where training has not come to its last fits."""
     waiting = [fit.n_folds and fit.n_rounds and not fit.n_trees and fit.smooth is None for fit in ensemble.fits]
     fits = [fit.kind.finish(fit) if waits else fit for fit, waits in zip(ensemble.fits, waiting, strict=True)]
     return ensemble._replace(fits=fits)

@@ -188,10 +188,6 @@ class Plain(Kind):
         together = task.folded.n_rows * task.n_outputs <= driver.TOGETHER_SCORES
         self.workers = self.threads if together else Workers()
 
-    def most_rounds(self, most: int) -> int:
-        """Return as many: others are measured by them."""
-        return most if type(self) is Plain else super().most_rounds(most)
-
     @property
     def columns(self) -> Columns:
         """What members look at."""
@@ -304,6 +300,7 @@ class Random(Plain):
 
     name = "random"
     rate = 0.7  # a drawn threshold gains less, and rounds even out its chance
+    weight = 2.0  # where there are linear features
     linear_share = 0.5  # of `max_features`, where linear features about treble their number
 
     def ready(self) -> bool:

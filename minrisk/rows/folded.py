@@ -22,6 +22,7 @@ from minrisk._typing import FloatArray, Int32Array, IntArray, LeftOut
 from minrisk._utils import cached_property
 from minrisk._utils.memory import empty, read_only
 from minrisk._utils.workers import Workers
+from minrisk.data.row_keys import numbered_keys
 from minrisk.model.links import LINK_KERNELS, Link, least_cost
 from minrisk.rows.columns import Columns
 from minrisk.rows.costs import CostFacts, RowCosts, log_frequencies
@@ -51,6 +52,14 @@ class FewRows(NamedTuple):
     label: Int32Array  # (n,)
     weight: FloatArray  # (n,)
     bounds: IntArray  # (n_folds + 1,): first row of each fold
+
+
+class SomeRows(NamedTuple):
+    """Some of the rows, by their numbers in ascending order, in one place."""
+
+    number: IntArray  # (m,)
+    fold: IntArray  # (m,)
+    weight: FloatArray  # (m,) as stated
 
 
 RISK_ROWS = 1 << 16  # whose scores are copied in double precision at a time
@@ -119,11 +128,17 @@ class HeldOut:
         return out * [1.0, slope, slope * slope]
 
     def mixture(
-        self, others: Sequence[Self], link: Link, weights: FloatArray, shift: FloatArray, caution: float
+        self,
+        others: Sequence[Self],
+        link: Link,
+        weights: FloatArray,
+        shift: FloatArray,
+        caution: float,
+        whole: bool = False,
     ) -> FloatArray:
         """Sum by weight the loss of x = base + shift + sum_m weights_m * slope * scores_m, and its derivatives.
 
-        These scores are the first ones, the `others` those behind them.
+        These scores are the first ones, the `others` those behind them. There is no base if one is the `whole`.
 
         Returns
         -------
@@ -134,6 +149,7 @@ class HeldOut:
         rows, (kind, slope), parts = self._rows, LINK_KERNELS[link], [self, *others]
         n, M = self._n_here, len(parts)
         base, numbers = rows.base(link), np.empty((n, 1 + 2 * M + len(shift)))
+        base = read_only(np.zeros_like(base)) if whole else base
         for first in range(0, n, RISK_ROWS):
             part = slice(first, min(n, first + RISK_ROWS))
             own = [np.ascontiguousarray(held._scores[part], dtype=np.float64) for held in parts]
@@ -370,6 +386,17 @@ class FoldedRows:
         gathered = self.exchange.gathered
         order = np.argsort(gathered(self.place.numbers_of_all(len(self.folds))))  # fold after fold
         return FewRows(gathered(self.stated.label)[order], gathered(self.stated.weight)[order], self._sizes)
+
+    def some(self, most: int, seed: int) -> SomeRows:
+        """Draw about so many rows by hashes of their numbers; all of them if they are no more."""
+        number = self.place.numbers_of_all(len(self.folds))
+        chosen = np.arange(len(number))
+        if most < self.n_rows:
+            chosen = np.flatnonzero(numbered_keys(number, seed) < np.uint64(int(most / self.n_rows * 2.0**64)))
+        own = number[chosen], self.folds[chosen].astype(np.int64), self.stated.weight[chosen]
+        number, fold, weight = map(np.concatenate, zip(*(self.exchange.collected(own) or [own]), strict=True))
+        order = np.argsort(number)
+        return SomeRows(number[order], fold[order], weight[order])
 
     def dealt(self, scores: np.ndarray, fold: int) -> LeftOut:
         """Take scores (m, D) of the rows of a fold that were computed in one place.

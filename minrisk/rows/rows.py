@@ -26,6 +26,7 @@ from minrisk._kernels.scores import (
     add_leaf_vectors,
     add_response,
     decision_costs,
+    leaf_vectors,
     split_leaves,
     tree_response,
 )
@@ -168,6 +169,29 @@ class Rows(SearchedColumns):
                 first,
                 last,
             )
+
+    def leaves_of(self, trees: Sequence[Tree], number: IntArray) -> np.ndarray | None:
+        """Return which of its vectors each tree adds to rows, (T, m), in one place; elsewhere None. Numbers ascend."""
+        own = self.place.here(number, self.n_samples)
+        most = max((tree.n_vectors for tree in trees), default=1)
+        leaf = np.empty((len(trees), len(own)), np.uint16 if most <= 1 << 16 else np.uint32)
+        width = max(1, len(trees)) if self.sparse is None else SPARSE_TREES
+        for t in range(0, len(trees), width):
+            some = trees[t : t + width]
+            columns = zip(*((tree.feature, tree.bin, tree.left, tree.vector) for tree in some), strict=True)
+            feature, *others = map(np.concatenate, columns)
+            X_binned, feature = self.split_bins(feature)
+            if len(own) < self.n_samples:
+                X_binned = np.take(X_binned, own, axis=1)
+            n_nodes = np.array([len(tree.feature) for tree in some])
+            leaf_vectors(X_binned, feature, *others, n_nodes, leaf[t : t + width])
+        found = self.exchange.collected((self.place.numbers_of_all(self.n_samples)[own], leaf))
+        if found is None:
+            return None
+        if len(found) == 1:
+            return leaf
+        order = np.argsort(np.concatenate([numbers for numbers, _ in found]))
+        return np.take(np.concatenate([leaves for _, leaves in found], axis=1), order, axis=1)
 
     def _start_one_by_one(self, learners: Sequence[Any], vectors: Sequence[FloatArray], intercept: FloatArray) -> None:
         """Do `start_at` for learners that are not trees on bins, or whose responses are kept."""

@@ -246,7 +246,8 @@ def last_of(first, n=300):
     return int(first * LAST_ROUNDS * n / (n + 100) + 0.5)
 
 
-def test_rounds_are_chosen_on_left_out_rows(checkpoints):
+def test_rounds_are_chosen_on_left_out_rows(checkpoints, monkeypatch):
+    monkeypatch.setattr("minrisk.ensemble.defaults.FINISHED_EXCESS", -1.0)  # all of them are kept
     X, y = noisy()
     model = MinRiskClassifier(random_state=0, pool=False, learning_rate=0.1).fit(X, y)
     rounds, losses, first = told_rounds(checkpoints)
@@ -266,6 +267,7 @@ def test_what_left_out_rows_say_is_not_lost(caution, monkeypatch):
     One draw of 500 rows may say otherwise by chance, so the mean of several must be above its error.
     """
     monkeypatch.setattr("minrisk.ensemble.defaults.CAUTION", caution)
+    monkeypatch.setattr("minrisk.ensemble.training.finished", lambda ensemble, ended: (ended, ensemble))
     without_kinds(monkeypatch, "logistic", "smooth")
     X, y = load_digits(return_X_y=True)
     losses = []
@@ -438,7 +440,8 @@ def test_gentle_members_know_rules(make, score):
     assert pooled < 1 - score and pooled < 0.7 * plain
 
 
-def test_a_pool_has_the_rounds_of_the_longest_of_its_members(checkpoints):
+def test_a_pool_has_the_rounds_of_the_longest_of_its_members(checkpoints, monkeypatch):
+    monkeypatch.setattr("minrisk.ensemble.defaults.FINISHED_EXCESS", -1.0)  # all of them are kept
     X, y = noisy()
     model = MinRiskClassifier(random_state=0).fit(X, y)
     rounds, losses, first = told_rounds(checkpoints)

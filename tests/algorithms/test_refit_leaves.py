@@ -27,7 +27,9 @@ def drifting(n, drift, seed, d=6):
 
 @pytest.fixture(scope="module")
 def before():
-    return MinRiskClassifier(COST, random_state=0, n_estimators=40).fit(*drifting(900, 0.0, 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("minrisk.ensemble.defaults.FINISHED_EXCESS", -1.0)  # all rounds are kept: there are stages
+        return MinRiskClassifier(COST, random_state=0, n_estimators=40).fit(*drifting(900, 0.0, 1))
 
 
 def refreshed(model, *rows, **given):

@@ -165,7 +165,8 @@ def test_early_stopping_shows_the_best_round_so_far():
         np.testing.assert_array_equal(fitted.validation_risk_, risks)
 
 
-def test_phases_show_the_pool_as_it_is_without_its_last_rounds():
+def test_phases_show_the_pool_as_it_is_without_its_last_rounds(monkeypatch):
+    monkeypatch.setattr("minrisk.ensemble.defaults.FINISHED_EXCESS", -1.0)  # all rounds are kept
     X, y = some(400)
     seeing = Seeing()
     model = MinRiskClassifier(n_estimators=40, random_state=0).set_callbacks(seeing).fit(X, y)

@@ -5,7 +5,6 @@ import pytest
 
 from benchmarks.before_after import COSTS, blobs
 from minrisk import MinRiskClassifier
-from minrisk.ensemble import defaults
 from minrisk.ensemble.defaults import Settings, first_rounds, last_rounds
 from tests.helpers.common import crossed, few_are_many
 from tests.helpers.pieces import in_pieces
@@ -51,10 +50,6 @@ def test_what_is_left_open_follows_the_data(n_rows, n_features, rate, smoothing)
     )
     stated = Settings.of({**given, "learning_rate": 0.7, "smoothing": 0.0}, n_rows, n_features)
     assert (stated.learning_rate, stated.smoothing) == (0.7, 0.0)
-
-
-def test_rounds_at_most():
-    assert [defaults.n_rounds(n) for n in (10, 30_001, 625_000, 10**6, 10**7)] == [200, 200, 200, 125, 100]
 
 
 def test_last_rounds_leave_room_for_themselves():

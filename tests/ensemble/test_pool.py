@@ -794,6 +794,7 @@ def test_scores_are_the_average_of_the_members(surrogate, K, monkeypatch):
     X, y = oblique(0, 240, 3, K, missing=0.05)
     y = (y + (X[:, 0] > 0.3)) % K  # an edge for plain members, too
     monkeypatch.setattr("minrisk.ensemble.defaults.LAST_ROUNDS", 0.0)  # left-out rows are in none of the trees
+    monkeypatch.setattr("minrisk.ensemble.training.finished", lambda ensemble, ended: (ended, ensemble))
     trees_alone(monkeypatch)
     model, pool, projection = pooled_fit(X, y, monkeypatch, surrogate=surrogate, cv=3, max_bins=256)
     assert len(pool.fits) > 1 and "random" in {fit.kind.name for fit in pool.fits if fit.n_rounds}

@@ -103,18 +103,9 @@ def test_a_whole_weight_is_like_any_other(weight):
 # -- formulas ------------------------------------------------------------------------------------------------------------
 def test_settings_have_no_cliff():
     rows = np.geomspace(50, 2e6, 4000)
-    for of in (
-        lambda n: defaults.smoothing(n, 30),
-        defaults.last_share,
-        defaults.challenger_share,
-        defaults.learning_rate,
-    ):
+    for of in (lambda n: defaults.smoothing(n, 30), defaults.last_share, defaults.learning_rate):
         values = np.array([of(n) for n in rows])
         assert np.max(np.abs(np.diff(np.log(values)))) < 0.02
-    for whole in (
-        lambda n: defaults.n_leaves(n, 3, 30),
-        lambda n: defaults.n_bins("quantile", None, n, 30)[0],
-        defaults.n_rounds,
-    ):
+    for whole in (lambda n: defaults.n_leaves(n, 3, 30), lambda n: defaults.n_bins("quantile", None, n, 30)[0]):
         values = np.array([whole(n) for n in rows])
         assert np.max(np.abs(np.diff(values)) - 0.02 * values[:-1]) <= 1.0

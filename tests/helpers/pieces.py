@@ -209,6 +209,9 @@ class PiecedRows(Pieced):
         generator.choice(self.n_trained, size=size, replace=False)
         return OfPieces([piece.draw_bag(size, copy.deepcopy(before)) for piece in self.pieces])
 
+    def leaves_of(self, *arguments: Any) -> Any:
+        return self._of_each("leaves_of", *arguments)[self._meeting.place]
+
     def left_out_scores(self, *arguments: Any) -> OfPieces:
         return OfPieces(self._of_each("left_out_scores", *arguments))
 
@@ -328,6 +331,9 @@ class PiecedFoldedRows(Pieced):
 
     def constant(self, scores: Any) -> Any:
         return self._like(self._of_each("constant", scores), PiecedHeldOut)
+
+    def some(self, most: int, seed: int) -> Any:
+        return self._of_each("some", most, seed)[self._meeting.place]
 
     def dealt(self, *arguments: Any) -> OfPieces:
         return OfPieces(self._of_each("dealt", *arguments))

@@ -197,7 +197,7 @@ def test_loading_takes_little_more_than_the_model(request, name, tmp_path):
     minrisk.save(large(request.getfixturevalue(name), times), path)
     minrisk.load(path)
     loaded, peak = peak_of(minrisk.load, path)
-    assert path.stat().st_size > 4e6 and loaded.model_.n_trees > 0
+    assert path.stat().st_size > 1.5e6 and loaded.model_.n_trees > 0
     assert peak < 1.25 * in_memory(loaded.model_) + 0.5e6
 
 

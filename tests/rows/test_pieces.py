@@ -282,6 +282,7 @@ def test_drawn_sparse_rows(options, monkeypatch, tmp_path):
 )
 def test_leads_are_those_of_one_array(costs, judged, in_folds, monkeypatch):
     monkeypatch.setattr(defaults, "JUDGED_STAGES", judged)
+    monkeypatch.setattr(defaults, "FINISHED_EXCESS", -1.0)  # all rounds are kept
     X, y = blobs(900, 3, seed=4)
     weight = np.random.default_rng(0).exponential(size=len(y))
     model = MinRiskClassifier(costs, n_estimators=30, random_state=0)
