@@ -148,7 +148,7 @@ def fitted(parts: Sequence[Part], target: np.ndarray, weight: FloatArray, worker
 
 
 class Finish:
-    """What is known while an ensemble is finished.
+    """Hold what is known while an ensemble is finished.
 
     Parameters
     ----------

@@ -8,8 +8,8 @@
 4. Blend: out-of-fold rows weigh all trained kinds again (`minrisk.ensemble.calibration`); a kind of weight 0 has no
    share. Where none has one, all rows get one answer. With a budget of time `vary` lets members with other settings
    join in the same way until it is used up.
-5. Finish: `minrisk.ensemble.finishing` cuts rounds and fits all leaf vectors at once, and `minrisk.ensemble.ensemble`
-   makes one model of them.
+5. Finish: members go on for some rounds on all rows (`Kind.finish`), `minrisk.ensemble.finishing` cuts rounds and fits
+   all leaf vectors at once, and `minrisk.ensemble.ensemble` makes one model of them.
 
 Where costs differ by row, `fit_cost_regression` comes before the members, whose out-of-fold rows judge it in the end.
 Time, interrupts, progress and callbacks are the `Driver`'s.
@@ -124,6 +124,8 @@ def train_ensemble(plain: Plain, challengers: Sequence[Kind], cost: FloatArray, 
     """Train plain members, then those of the other kinds that out-of-fold rows give a share.
 
     With one fold nothing is left out: then there is one plain member, `unsure` where rows are too few to leave any out.
+    The average keeps its temperature through the last rounds: new rows are as new to each member as those that it left
+    out.
 
     Parameters
     ----------
@@ -222,7 +224,7 @@ def finish(ensemble: Ensemble) -> tuple[Ensemble, Ensemble]:
 
 
 def with_smooth(ensemble: Ensemble) -> Ensemble:
-    """Finish members that have no trees before it, where training has not come to its last fits."""
+    """Finish members that have no trees before it, where training has not come to its last rounds."""
     waiting = [fit.n_folds and fit.n_rounds and not fit.n_trees and fit.smooth is None for fit in ensemble.fits]
     fits = [fit.kind.finish(fit) if waits else fit for fit, waits in zip(ensemble.fits, waiting, strict=True)]
     return ensemble._replace(fits=fits)

@@ -148,7 +148,7 @@ Homes = list[tuple[str, list[tuple[int, str]]]]  # addresses of workers, and num
 
 
 class Answered(NamedTuple):
-    """What some shards answer together."""
+    """Hold what some shards answer together."""
 
     own: list[Any]  # one answer or none
     absent: list[int]  # numbers of shards that are not where they were asked

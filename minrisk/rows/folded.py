@@ -244,9 +244,7 @@ class HeldOut:
         numbers = rows.place.numbers_of_all(len(rows.folds))[:n]
         chosen = np.flatnonzero(numbers % step == 0)
         own = numbers[chosen], self._scores[chosen], rows.stated.weight[chosen]
-        number, scores, weight = map(np.concatenate, zip(*(rows.exchange.collected(own) or [own]), strict=True))
-        order = np.argsort(number)
-        return Sample(scores[order], weight[order])
+        return Sample(*rows.collected(*own)[1:])
 
     def forgotten(self) -> Self:
         """Return the same rows without scores: what is said of them stays."""
@@ -394,9 +392,16 @@ class FoldedRows:
         if most < self.n_rows:
             chosen = np.flatnonzero(numbered_keys(number, seed) < np.uint64(int(most / self.n_rows * 2.0**64)))
         own = number[chosen], self.folds[chosen].astype(np.int64), self.stated.weight[chosen]
-        number, fold, weight = map(np.concatenate, zip(*(self.exchange.collected(own) or [own]), strict=True))
+        return SomeRows(*self.collected(*own))
+
+    def collected(self, *own: np.ndarray) -> list[np.ndarray]:
+        """Collect columns of some rows, the first one their numbers, and put them in the order of these.
+
+        Of the pieces one is sent all of them, the others know their own.
+        """
+        number, *others = map(np.concatenate, zip(*(self.exchange.collected(own) or [own]), strict=True))
         order = np.argsort(number)
-        return SomeRows(number[order], fold[order], weight[order])
+        return [column[order] for column in (number, *others)]
 
     def dealt(self, scores: np.ndarray, fold: int) -> LeftOut:
         """Take scores (m, D) of the rows of a fold that were computed in one place.

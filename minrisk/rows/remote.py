@@ -52,7 +52,7 @@ class Reply(NamedTuple):
 
 
 class Messages(NamedTuple):
-    """What all pieces have brought to `made_of_all`, for the piece that makes something of it."""
+    """Hold what all pieces have brought to `made_of_all`, for the piece that makes something of it."""
 
     all: list[Any]
 
@@ -81,7 +81,7 @@ class Behind(NamedTuple):
 
 
 class Met(NamedTuple):
-    """What some pieces bring to an exchange together."""
+    """Hold what some pieces bring to an exchange together."""
 
     parts: list[Contribution]  # one or none
     behind: dict[int, int]  # of pieces that are behind, by their numbers: up to where they know the log

@@ -12,7 +12,7 @@ as the parts of a round give one after another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -152,17 +152,16 @@ class Rows(SearchedColumns):
         """Compute scores[first:last] += what the trees say times their vectors: the sums and the order of `advance`."""
         if first == last or not trees:
             return
-        width = len(trees) if self.sparse is None else SPARSE_TREES
-        for t in range(0, len(trees), width):
-            some, own = trees[t : t + width], vectors[t : t + width]
-            columns = zip(*((t.feature, t.bin, t.left, t.value, t.vector) for t in some), strict=True)
-            feature, *others = map(np.concatenate, columns)
-            X_binned, feature = self.split_bins(feature)
+        for some, X_binned, n_nodes, feature, bins, left, value, vector in self._walked(trees):
+            own = vectors[some]
             add_binned_trees(
                 X_binned,
                 feature,
-                *others,
-                np.array([len(tree.feature) for tree in some]),
+                bins,
+                left,
+                value,
+                vector,
+                n_nodes,
                 np.concatenate(own),
                 np.array([len(v) for v in own]),
                 scores,
@@ -170,21 +169,25 @@ class Rows(SearchedColumns):
                 last,
             )
 
+    def _walked(self, trees: Sequence[Tree]) -> Iterator[tuple[Any, ...]]:
+        """Yield some trees at a time: their slice, bins, numbers of nodes, and feature, bin, left, value and vector."""
+        width = max(1, len(trees)) if self.sparse is None else SPARSE_TREES
+        for t in range(0, len(trees), width):
+            some = trees[t : t + width]
+            columns = zip(*((tree.feature, tree.bin, tree.left, tree.value, tree.vector) for tree in some), strict=True)
+            feature, *others = map(np.concatenate, columns)
+            X_binned, feature = self.split_bins(feature)
+            yield slice(t, t + width), X_binned, np.array([len(tree.feature) for tree in some]), feature, *others
+
     def leaves_of(self, trees: Sequence[Tree], number: IntArray) -> np.ndarray | None:
         """Return which of its vectors each tree adds to rows, (T, m), in one place; elsewhere None. Numbers ascend."""
         own = self.place.here(number, self.n_samples)
         most = max((tree.n_vectors for tree in trees), default=1)
         leaf = np.empty((len(trees), len(own)), np.uint16 if most <= 1 << 16 else np.uint32)
-        width = max(1, len(trees)) if self.sparse is None else SPARSE_TREES
-        for t in range(0, len(trees), width):
-            some = trees[t : t + width]
-            columns = zip(*((tree.feature, tree.bin, tree.left, tree.vector) for tree in some), strict=True)
-            feature, *others = map(np.concatenate, columns)
-            X_binned, feature = self.split_bins(feature)
+        for some, X_binned, n_nodes, feature, bins, left, _, vector in self._walked(trees):
             if len(own) < self.n_samples:
                 X_binned = np.take(X_binned, own, axis=1)
-            n_nodes = np.array([len(tree.feature) for tree in some])
-            leaf_vectors(X_binned, feature, *others, n_nodes, leaf[t : t + width])
+            leaf_vectors(X_binned, feature, bins, left, vector, n_nodes, leaf[some])
         found = self.exchange.collected((self.place.numbers_of_all(self.n_samples)[own], leaf))
         if found is None:
             return None

@@ -193,11 +193,11 @@ def peak_of(function, *arguments):
 
 @pytest.mark.parametrize("name", ["fitted", "two_classes"])
 def test_loading_takes_little_more_than_the_model(request, name, tmp_path):
-    path, times = tmp_path / "large", {"fitted": 40, "two_classes": 50}[name]
+    path, times = tmp_path / "large", {"fitted": 100, "two_classes": 80}[name]
     minrisk.save(large(request.getfixturevalue(name), times), path)
     minrisk.load(path)
     loaded, peak = peak_of(minrisk.load, path)
-    assert path.stat().st_size > 1.5e6 and loaded.model_.n_trees > 0
+    assert path.stat().st_size > 4e6 and loaded.model_.n_trees > 0
     assert peak < 1.25 * in_memory(loaded.model_) + 0.5e6
 
 
