@@ -290,34 +290,41 @@ Threshold best_threshold(Matrix<Sum> histogram, const Marks &marks, Vector<const
 
 // Sum the node's rows on either side of a feature's drawn threshold, into the bins next to it, which are marked.
 //
-// To the split that is found it makes no difference that the bins further away are empty. It takes less time.
+// To the split that is found it makes no difference that the bins further away are empty. It takes less time. Loops are
+// over bytes or over the columns of a row, as compilers make vectors of these. `bins` is memory for a byte of each row.
+template <int width>
 void fill_sides(Vector<const uint8_t> column, Vector<const int32_t> order, int64_t start, int64_t end,
                 Matrix<const int64_t> gathered, Vector<const int64_t> total, int64_t draws, int64_t feature,
-                Matrix<int64_t> histogram, Marks &marks) {
+                Vector<uint8_t> bins, Matrix<int64_t> histogram, const Sides &sides, Marks &marks) {
+    constexpr int full = padded<width>(width);
+    gathered = of_width<full>(gathered);
     const int64_t n = end - start;
-    Array<uint8_t, 1> memory(n);
-    const Vector<uint8_t> bins = memory;
-    int low = 255, high = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        const int b = column[order[start + i]];
-        bins[i] = static_cast<uint8_t>(b);
-        low = std::min(low, b);
-        high = std::max(high, b);
-    }
+    for (int64_t i = 0; i < n; ++i) bins[i] = column[order[start + i]];
+    uint8_t low = 255, high = 0;
+    for (int64_t i = 0; i < n; ++i) low = std::min(low, bins[i]);
+    for (int64_t i = 0; i < n; ++i) high = std::max(high, bins[i]);
     marks = {};
     if (low >= high) return;
-    const int cut = static_cast<int>(cut_between(low, high, draws, feature));
-    int below = low, above = high;
-    for (int64_t i = 0; i < n; ++i) { // without branches on the data, as below
-        const int b = bins[i];
-        below = std::max(below, b <= cut ? b : low);
-        above = std::min(above, b <= cut ? high : b);
-    }
-    for (int64_t c = 0; c < total.shape[0]; ++c) {
-        int64_t sum = 0;
-        for (int64_t i = 0; i < n; ++i) sum += gathered(i, c) & -int64_t(bins[i] <= cut);
-        histogram(below, c) = sum;
-        histogram(above, c) = total[c] - sum;
+    const auto cut = static_cast<uint8_t>(cut_between(low, high, draws, feature));
+    uint8_t below = low, above = high;
+    for (int64_t i = 0; i < n; ++i) below = std::max(below, bins[i] <= cut ? bins[i] : low);
+    for (int64_t i = 0; i < n; ++i) above = std::min(above, bins[i] <= cut ? high : bins[i]);
+    const auto sum = [&](auto sums) {
+        const int64_t n_columns = gathered.shape[1];
+        for (int64_t i = 0; i < n; ++i) {
+            const int64_t mask = -int64_t(bins[i] <= cut);
+            for (int64_t c = 0; c < n_columns; ++c) sums[c] += gathered(i, c) & mask;
+        }
+        for (int64_t c = 0; c < total.shape[0]; ++c) {
+            histogram(below, c) = sums[c];
+            histogram(above, c) = total[c] - sums[c];
+        }
+    };
+    if constexpr (width > 0) {
+        sum(std::array<int64_t, full>{});
+    } else {
+        sides.left.fill(0);
+        sum(Vector<int64_t>(sides.left));
     }
     marks.add(below);
     marks.add(above);
@@ -328,10 +335,12 @@ void fill_sides(Vector<const uint8_t> column, Vector<const int32_t> order, int64
 struct Scratch {
     Matrix<const int64_t> gathered;
     AlignedMatrix<int64_t> histograms; // of features that are filled together, one after another
+    Array<uint8_t, 1> bins;            // of the node's rows
     Sides sides;
 
     Scratch(Matrix<const int64_t> gathered, int64_t n_columns)
-        : gathered(gathered), histograms(FILLED_TOGETHER * MAX_BINS, gathered.shape[1]), sides(n_columns) {
+        : gathered(gathered), histograms(FILLED_TOGETHER * MAX_BINS, gathered.shape[1]), bins(gathered.shape[0]),
+          sides(n_columns) {
         histograms.fill(0);
     }
 };
@@ -385,7 +394,8 @@ Split evaluate_rows(const BinnedRows &binned, Vector<const int64_t> features, Ma
             const auto column = binned.X_binned[j];
             Marks marks;
             if (draws != 0) {
-                fill_sides(column, order, start, end, scratch.gathered, total, draws, j, histogram, marks);
+                fill_sides<width>(column, order, start, end, scratch.gathered, total, draws, j, scratch.bins, histogram,
+                                  scratch.sides, marks);
             } else {
                 fill_listed<width, padded<width>(width)>(column, j, binned.lists, binned.member, leaf, columns, total,
                                                          histogram, marks);

@@ -23,9 +23,10 @@ PATIENCE, GRACE_ROUNDS = 1.25, 5  # stop at a round above this many times the be
 SLOW_START = 40  # rounds without any gain after which the features say nothing
 N_ROUNDS = 10_000  # of a member, at most: left-out rows and the price of work end them before
 UNJUDGED_ROUNDS = 200  # of a member without left-out rows
-FREE_WORK, DEAR_WORK = 2e5, 2.5e8  # rows times rounds: about a tenth of a second, and minutes
+FREE_WORK, DEAR_WORK = 2e5, 1e8  # rows times rounds: about a tenth of a second, and minutes
 POOLED = 0.25  # of the price, for kinds beside others: what they know differs, so that it adds up
 TRIED_WORK = 5e6  # rows times rounds that a kind beside the plain one is tried for, at most
+HOPELESS = 1.25  # times the loss of plain members, above which a kind beside them gets no share that matters
 LAST_ROUNDS = 0.2  # rounds on all rows for each one without its fold: what the fold says would be lost otherwise
 SHORT_SHARE = 0.05  # of a budget of time, or of the rounds so far: what is shorter is not begun
 VARIED = {  # factors on settings of members that are varied in what is left of a budget
@@ -65,7 +66,7 @@ FINISHED_SHARES = (0.125, 0.18, 0.25, 0.35, 0.5, 0.7)  # of the rounds, that may
 FINISHED_EXCESS = (
     0.01  # of the log-loss, or of its fall where that is less, that a model may lose of that of all rounds
 )
-FITTED_STEPS, FITTED_RIDGE = 8, 10.0  # conjugate gradients, and rows that hold a vector where it was
+FITTED_STEPS, FITTED_RIDGE = 6, 10.0  # conjugate gradients, and rows that hold a vector where it was
 FITTED_CELLS = 1 << 26  # rows times trees, of which leaves are kept at a time, at most: two bytes each
 FINISHING = 0.15  # of the seconds of training, that finishing takes
 

@@ -100,6 +100,11 @@ class Ensemble(NamedTuple):
         """Seconds that finishing it will take."""
         return sum(fit.finishing for fit in self.fits)
 
+    def of_folds(self, n_folds: int) -> Ensemble:
+        """Return what the rows of the first folds know."""
+        fits = [fit._replace(members=fit.members[:n_folds], held=fit.held.of_folds(n_folds)) for fit in self.fits]
+        return self._replace(fits=fits, held=self.held.of_folds(n_folds))
+
 
 # -- weights and shares ------------------------------------------------------------------------------------------------
 def ensemble_of(fit: CrossFit, cost: FloatArray) -> Ensemble:

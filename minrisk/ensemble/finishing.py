@@ -213,25 +213,35 @@ class Finish:
         mixture = ensemble.mixture
         return float(parts[0].mixture(parts[1:], ensemble.link, mixture.weights, mixture.shift, 0.0)[0])
 
-    def kept_share(self, said: np.ndarray) -> float:
-        """Return the share of the rounds that are kept: the least one of some whose excess is small enough."""
-        link = self.ensemble.link
+    def kept_share(self, said: np.ndarray) -> tuple[float, Ensemble]:
+        """Return the share of the rounds that are kept: the least one of some whose excess is small enough.
+
+        With it comes the ensemble that rows left out know, its trees fitted without their fold.
+        """
+        link, judged = self.ensemble.link, range(self.ensemble.plain.kind.tried_on)
+
+        def left_of(share: float) -> list[list[Progress]]:
+            return [self.of_fold(fold, said, share) for fold in judged]
+
         if link is None:
-            return 1.0
-        judged = range(self.ensemble.plain.kind.tried_on)
+            return 1.0, self.ensemble
         whole = self.loss([[made[fold] for made in self._made] for fold in judged])
         unknown = float(self.ensemble.held.of_folds(len(judged)).along(link, 0.0, 0.0)[0])
         # A share of what is lost, and where nearly all is lost of what has been learnt.
         most = whole + self.n_folds * defaults.FINISHED_EXCESS * whole * max(0.0, 1.0 - whole / unknown)
-        low, high = 0, len(defaults.FINISHED_SHARES)  # the larger the share, the less is lost
+        low, high, kept = 0, len(defaults.FINISHED_SHARES), None  # the larger the share, the less is lost
         while low < high:
             middle = (low + high) // 2
-            tried = [self.of_fold(fold, said, defaults.FINISHED_SHARES[middle]) for fold in judged]
-            low, high = (low, middle) if self.loss(tried) <= most else (middle + 1, high)
-        return (*defaults.FINISHED_SHARES, 1.0)[low]
+            tried = left_of(defaults.FINISHED_SHARES[middle])
+            if self.loss(tried) <= most:
+                high, kept = middle, tried
+            else:
+                low = middle + 1
+        share = (*defaults.FINISHED_SHARES, 1.0)[low]
+        return share, self.replaced(self.ensemble.of_folds(len(judged)), kept or left_of(share))
 
     def replaced(self, ensemble: Ensemble, of_folds: Sequence[Sequence[Progress]]) -> Ensemble:
-        """Return an ensemble with these members of its boosters, (n_folds, kinds)."""
+        """Return an ensemble with these members of its boosters, (folds, kinds)."""
         made = {fit.kind: list(members) for fit, members in zip(self.boosted, zip(*of_folds, strict=True), strict=True)}
         lengths = {kind: max(len(one.trees) for one in own) for kind, own in made.items()}
         fits = [
@@ -255,7 +265,7 @@ def first_rounds(made: Progress, n_rounds: int) -> Progress:
 
 
 def finished(ensemble: Ensemble, ended: Ensemble) -> tuple[Ensemble, Ensemble]:
-    """Return an ensemble as it ends, and as its left-out rows know it: each fold's trees fitted without the fold.
+    """Return an ensemble as it ends, and as rows left out know it that tell enough: by trees fitted without their fold.
 
     Parameters
     ----------
@@ -269,8 +279,7 @@ def finished(ensemble: Ensemble, ended: Ensemble) -> tuple[Ensemble, Ensemble]:
     said, some = work.said(False), work.some
     if not np.isfinite(said).all():  # a learning rate far above 1 may make scores beyond float32
         return ended, ensemble
-    share = work.kept_share(said)
-    left_out = [work.of_fold(fold, said, share) for fold in range(n_folds)]
+    share, left_out = work.kept_share(said)
     said = work.said(True)
     if not np.isfinite(said).all():
         return ended, ensemble
@@ -280,4 +289,4 @@ def finished(ensemble: Ensemble, ended: Ensemble) -> tuple[Ensemble, Ensemble]:
     made = fitted(parts, seen, some.weight, work.workers)
     n_kinds = len(work.boosted)
     whole = [made[fold * n_kinds : (fold + 1) * n_kinds] for fold in range(n_folds)]
-    return work.replaced(ended, whole), work.replaced(ensemble, left_out)
+    return work.replaced(ended, whole), left_out

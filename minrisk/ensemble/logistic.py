@@ -365,6 +365,7 @@ class Logistic(Kind):
 
     name = "logistic"
     makes_rounds = False
+    weight = 2.5
 
     def __init__(self, task: Task) -> None:
         super().__init__(task)
@@ -380,6 +381,11 @@ class Logistic(Kind):
         """Prepare the columns, if there are any."""
         self.design = fit_design(self.task)
         return self.design is not None
+
+    @property
+    def n_rows(self) -> float:
+        """Return those that members are fitted to."""
+        return min(super().n_rows, 0.0 if self.design is None else len(self.design.label))
 
     def rows(self, fold: int | None) -> Rows:
         """Return what says of a member's trees what they answer to out-of-fold rows."""

@@ -159,10 +159,15 @@ class Kind(ABC):
         """Return rounds that its members go on for on all rows."""
         return self.task.last_rounds(fit.n_rounds, self.task.settings.n_estimators)
 
+    @property
+    def n_rows(self) -> float:
+        """Return rows that a round takes time for."""
+        return self.task.costs.n_rows
+
     def work(self, n_rounds: int) -> float:
-        """Return what so many rounds cost, in rows times rounds of trees; nothing where the caller set a limit."""
-        priced = self.makes_rounds and "n_estimators" in self.task.settings.left_open and not self.task.driver.limited
-        return self.weight * self.task.costs.n_rows * n_rounds if priced else 0.0
+        """Return what so many rounds cost, in rows times rounds of plain trees; nothing where the caller set a limit."""
+        priced = "n_estimators" in self.task.settings.left_open and not self.task.driver.limited
+        return self.weight * self.n_rows * n_rounds if priced else 0.0
 
     def ready(self) -> bool:
         """Prepare what only this kind sees; False if there is no such thing."""
@@ -193,7 +198,12 @@ class Kind(ABC):
 
 # -- cross-fitting -----------------------------------------------------------------------------------------------------
 def cross_fit(
-    kind: Kind, members: Sequence[Member], n_rounds: int, workers: Workers, part: Driver | None = None
+    kind: Kind,
+    members: Sequence[Member],
+    n_rounds: int,
+    workers: Workers,
+    part: Driver | None = None,
+    bar: float = math.inf,
 ) -> CrossFit:
     """Train the members of the first folds in turns, for as many rounds as the rows that they left out ask for.
 
@@ -202,7 +212,9 @@ def cross_fit(
     by `LEAST_FALL`, which is less than chance where few rows make the loss. Members may have been trained before. The
     default time is that of the task's driver.
 
-    Where somebody asks that the fit end, the last checkpoint that all members have reached is the last.
+    Where somebody asks that the fit end, the last checkpoint that all members have reached is the last. It is also the
+    last where the price of two checkpoints is above what they brought (`defaults.pays`), or where the loss would stay
+    above a `bar` if it fell as much at each checkpoint to come as at the better one of the last two.
 
     Raises
     ------
@@ -227,7 +239,8 @@ def cross_fit(
             # Members go on to where it may be time to stop at the earliest, which wastes no round, unless the scores
             # on the way are too many to keep.
             soon = defaults.PATIENCE * rounds[chosen] + defaults.GRACE_ROUNDS
-            most = 0 if pace.driver.limited else len(rounds) if few else driver.CHECKPOINTS_AHEAD
+            one_by_one = pace.driver.limited or kind.work(1) > 0.0
+            most = 0 if one_by_one else len(rounds) if few else driver.CHECKPOINTS_AHEAD
             ahead = min(most, sum(at <= soon for at in rounds[c:]))
             if not stop.over:
                 workers.map(partial(_go_on, rounds=rounds[c : c + ahead + 1], rests=len(members) > 1), behind)
@@ -251,8 +264,6 @@ def cross_fit(
             curve.append((rounds[c], loss))
             better = chosen_held is None or exceeds_its_error(held.gain_over(chosen_held, link, running, weight))
             better |= chosen > 0 and loss < best - defaults.LEAST_FALL * best
-            if better and chosen and kind.makes_rounds:
-                better = defaults.pays(best, loss, curve[0][1], kind.work(rounds[chosen]), kind.work(rounds[c]))
         stop.worth |= c > 0
         if better:
             best, chosen, chosen_held, weight = loss, c, held, running
@@ -260,6 +271,14 @@ def cross_fit(
         patience = defaults.PATIENCE * rounds[chosen] + defaults.GRACE_ROUNDS if chosen else defaults.SLOW_START
         if rounds[c] > max(kind.wait, patience):
             break
+        if better and c > 2 and link is not None:
+            (before, worse), work = curve[c - 2], kind.work(rounds[c])
+            if work and not defaults.pays(worse, loss, curve[0][1], kind.work(before), work):
+                break
+        if c > 2:
+            losses = [value for _, value in curve[-3:]]
+            if loss - (len(rounds) - 1 - c) * max(0.0, losses[0] - losses[1], losses[1] - loss) > bar:
+                break
     assert chosen_held is not None
     if len(members) == 1:  # which has not rested so far
         members[0].rest()

@@ -160,6 +160,7 @@ class Smooth(Kind):
 
     name = "smooth"
     makes_rounds = False
+    weight = 0.0  # of so few rows that its time does not matter
 
     def __init__(self, task: Task, basis: Basis, few: FewRows) -> None:
         super().__init__(task)

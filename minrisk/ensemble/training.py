@@ -17,8 +17,10 @@ Time, interrupts, progress and callbacks are the `Driver`'s.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,7 +158,7 @@ def train_ensemble(plain: Plain, challengers: Sequence[Kind], cost: FloatArray, 
     driver.expect(coming, n_rounds, task.last_rounds(n_rounds, most))
     seconds = fit.seconds * min(n, plain.workers.n) / n
     with suppress(NothingJudged):  # the ensemble stands as it is
-        for members_tried, tried in driver.trials(challengers, seconds, plain.workers, trial):
+        for members_tried, tried in driver.trials(challengers, seconds, plain.workers, partial(trial, plain=fit)):
             found = challenge(ensemble, members_tried, tried, cost)
             if not driver.limited or validated_risk(found, cost) <= validated_risk(ensemble, cost):
                 ensemble = found
@@ -164,11 +166,17 @@ def train_ensemble(plain: Plain, challengers: Sequence[Kind], cost: FloatArray, 
     return ensemble
 
 
-def trial(kind: Kind) -> tuple[list[Member], CrossFit]:
-    """Train members of a kind for the first folds, as many as tell, in their part of the time that is left for all."""
+def trial(kind: Kind, plain: CrossFit | None = None) -> tuple[list[Member], CrossFit]:
+    """Train members of a kind for the first folds, as many as tell, in their part of the time that is left for all.
+
+    Boosters go on while their loss may yet come near to that of `plain` ones, since those far above it get no share.
+    """
     members, task = kind.members(0, kind.tried_on), kind.task
-    part = task.driver.until(len(members) / task.folded.n_folds)
-    return members, cross_fit(kind, members, kind.tried_rounds, Workers(), part)
+    part, bar = task.driver.until(len(members) / task.folded.n_folds), math.inf
+    if plain is not None and kind.makes_rounds and plain.kind.task.link is not None:
+        held = plain.held.of_folds(len(members))
+        bar = defaults.HOPELESS * float(held.along(plain.kind.task.link, plain.weight, 0.0)[0]) / (held.weight or 1.0)
+    return members, cross_fit(kind, members, kind.tried_rounds, Workers(), part, bar)
 
 
 def challenge(ensemble: Ensemble, members: list[Member], fit: CrossFit, cost: FloatArray) -> Ensemble:

@@ -300,7 +300,7 @@ class Random(Plain):
 
     name = "random"
     rate = 0.7  # a drawn threshold gains less, and rounds even out its chance
-    weight = 2.0  # where there are linear features
+    weight = 1.2  # where there are linear features
     linear_share = 0.5  # of `max_features`, where linear features about treble their number
 
     def ready(self) -> bool:
