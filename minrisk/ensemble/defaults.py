@@ -72,6 +72,7 @@ FINISHING = 0.15  # of the seconds of training, that finishing takes
 
 # -- the model ---------------------------------------------------------------------------------------------------------
 EXCESS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)  # shares of the expected cost that early decisions may give away
+LEAD_ROWS = 2000  # left-out rows that leads are found from, at least, where there are so many
 JUDGED_STAGES = 1 << 20  # out-of-fold rows times classes (squared if costs differ), at most, that leads are found from
 ROUNDING = 1 / 128  # of log-odds, at most (standard deviation): what rounding vectors to a common unit moves
 

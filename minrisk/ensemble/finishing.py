@@ -19,7 +19,7 @@ independent, so that an average of F of them has about an F-th of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -220,8 +220,8 @@ class Finish:
         """
         link, judged = self.ensemble.link, range(self.ensemble.plain.kind.tried_on)
 
-        def left_of(share: float) -> list[list[Progress]]:
-            return [self.of_fold(fold, said, share) for fold in judged]
+        def left_of(share: float, folds: Iterable[int]) -> list[list[Progress]]:
+            return [self.of_fold(fold, said, share) for fold in folds]
 
         if link is None:
             return 1.0, self.ensemble
@@ -229,16 +229,19 @@ class Finish:
         unknown = float(self.ensemble.held.of_folds(len(judged)).along(link, 0.0, 0.0)[0])
         # A share of what is lost, and where nearly all is lost of what has been learnt.
         most = whole + self.n_folds * defaults.FINISHED_EXCESS * whole * max(0.0, 1.0 - whole / unknown)
-        low, high, kept = 0, len(defaults.FINISHED_SHARES), None  # the larger the share, the less is lost
+        low, high, kept = 0, len(defaults.FINISHED_SHARES), list[list[Progress]]()  # the larger the share, the less is lost
         while low < high:
             middle = (low + high) // 2
-            tried = left_of(defaults.FINISHED_SHARES[middle])
+            tried = left_of(defaults.FINISHED_SHARES[middle], judged)
             if self.loss(tried) <= most:
                 high, kept = middle, tried
             else:
                 low = middle + 1
         share = (*defaults.FINISHED_SHARES, 1.0)[low]
-        return share, self.replaced(self.ensemble.of_folds(len(judged)), kept or left_of(share))
+        told = self.ensemble.task.costs.told_rows
+        known = min(self.n_folds, max(len(judged), math.ceil(self.n_folds * defaults.LEAD_ROWS / told)))
+        kept += left_of(share, range(len(kept), known))
+        return share, self.replaced(self.ensemble.of_folds(known), kept)
 
     def replaced(self, ensemble: Ensemble, of_folds: Sequence[Sequence[Progress]]) -> Ensemble:
         """Return an ensemble with these members of its boosters, (folds, kinds)."""
