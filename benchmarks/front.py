@@ -26,7 +26,7 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -318,6 +318,12 @@ class Limit:
         return self.reached
 
 
+def least_at(losses: Mapping[str, Sequence[float]]) -> int:
+    """Rounds of least log-loss: the only measure, which is called otherwise where there are two classes."""
+    (of_rounds,) = losses.values()
+    return int(np.argmin(of_rounds)) + 1
+
+
 def lightgbm_stopped(model: Any, data: Sequence[np.ndarray], patience: int, limit: Limit) -> int:
     from lightgbm import early_stopping
     from lightgbm.callback import EarlyStopException
@@ -328,10 +334,8 @@ def lightgbm_stopped(model: Any, data: Sequence[np.ndarray], patience: int, limi
 
     stop.order = 40  # type: ignore[attr-defined]  # after those that write losses down
     X, y, X_out, y_out = data
-    losses = model.fit(
-        X, y, eval_set=[(X_out, y_out)], callbacks=[early_stopping(patience, verbose=False), stop]
-    ).evals_result_["valid_0"]["multi_logloss"]
-    return int(np.argmin(losses)) + 1
+    model.fit(X, y, eval_set=[(X_out, y_out)], callbacks=[early_stopping(patience, verbose=False), stop])
+    return least_at(model.evals_result_["valid_0"])
 
 
 def xgboost_stopped(model: Any, data: Sequence[np.ndarray], patience: int, limit: Limit) -> int:
@@ -344,7 +348,7 @@ def xgboost_stopped(model: Any, data: Sequence[np.ndarray], patience: int, limit
     X, y, X_out, y_out = data
     model.set_params(early_stopping_rounds=patience, callbacks=[Stop()])
     model.fit(X, y, eval_set=[(X_out, y_out)], verbose=False)
-    return int(np.argmin(model.evals_result()["validation_0"]["mlogloss"])) + 1
+    return least_at(model.evals_result()["validation_0"])
 
 
 def catboost_stopped(model: Any, data: Sequence[np.ndarray], patience: int, limit: Limit) -> int:

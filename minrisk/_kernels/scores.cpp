@@ -253,19 +253,27 @@ void add_vectors(Matrix<const Leaf> leaf, Vector<const int64_t> first, Matrix<co
     });
 }
 
-// Compute out[first[t] + l] = the sum of the values of the rows in leaf l of tree t, for trees start..stop.
+// Compute out[first[t] + l] = unit * the sum of the values of the rows in leaf l of tree t, for trees start..stop.
 //
-// Values are whole numbers, whose sums are exact in float64 in any order of the rows.
+// Values are whole numbers, whose sums are exact in float64 in any order of the rows; the unit is a power of two.
 template <class Leaf>
-void sum_by_leaf(Matrix<const Leaf> leaf, Vector<const int64_t> first, Matrix<const float> values, Matrix<double> out,
-                 int64_t start, int64_t stop) {
+void sum_by_leaf(Matrix<const Leaf> leaf, Vector<const int64_t> first, Matrix<const float> values, double unit,
+                 Matrix<float> out, int64_t start, int64_t stop) {
+    int64_t most = 0;
+    for (int64_t t = start; t < stop; ++t) most = std::max(most, first[t + 1] - first[t]);
+    const Array<double, 2> sums(most, out.shape[1]);
     for_width(out.shape[1], [&](const auto width) {
         for (int64_t t = start; t < stop; ++t) {
             const auto own = leaf[t];
-            out.slice(first[t], first[t + 1]).fill(0.0);
+            const int64_t n_leaves = first[t + 1] - first[t];
+            sums.slice(0, n_leaves).fill(0.0);
             for (int64_t i = 0; i < own.shape[0]; ++i) {
-                const auto value = values[i], sum = out[first[t] + own[i]];
+                const auto value = values[i];
+                const auto sum = sums[own[i]];
                 for (int64_t k = 0; k < width; ++k) sum[k] += value[k];
+            }
+            for (int64_t l = 0; l < n_leaves; ++l) {
+                for (int64_t k = 0; k < width; ++k) out(first[t] + l, k) = static_cast<float>(unit * sums(l, k));
             }
         }
     });

@@ -79,14 +79,14 @@ class JointFit:
 
         They are rounded to whole multiples of a power of two first, so that the order of the rows changes no bit.
         """
-        factor = float(fixed_factor(np.abs(values).max(initial=0.0), WHOLE_BITS))
-        values = np.rint(values.astype(np.float64) * factor).astype(np.float32)
-        out = np.empty((self._ends[-1], values.shape[1]))
+        factor = float(fixed_factor(np.abs(values).max(initial=0.0), WHOLE_BITS)) or 1.0
+        values = np.ldexp(values, math.frexp(factor)[1] - 1)
+        np.rint(values, out=values)
+        out = np.empty((self._ends[-1], values.shape[1]), np.float32)
         parts = zip(self._leaves, self._bounds, self.split(out), strict=True)
-        tasks = [(leaf, bounds, values, own, t) for leaf, bounds, own in parts for t in range(len(leaf))]
+        tasks = [(leaf, bounds, values, 1.0 / factor, own, t) for leaf, bounds, own in parts for t in range(len(leaf))]
         self._workers.map(lambda task: sum_by_leaf(*task, task[-1] + 1), tasks)
-        out /= factor or 1.0
-        return out.astype(np.float32)
+        return out
 
     def fitted(self, before: np.ndarray, target: np.ndarray, weight: FloatArray) -> np.ndarray:
         """Return the vectors (V, D) whose sums are nearest to a target (m, D), by weight (m,); `before` is V_0."""
@@ -229,7 +229,8 @@ class Finish:
         unknown = float(self.ensemble.held.of_folds(len(judged)).along(link, 0.0, 0.0)[0])
         # A share of what is lost, and where nearly all is lost of what has been learnt.
         most = whole + self.n_folds * defaults.FINISHED_EXCESS * whole * max(0.0, 1.0 - whole / unknown)
-        low, high, kept = 0, len(defaults.FINISHED_SHARES), list[list[Progress]]()  # the larger the share, the less is lost
+        kept: list[list[Progress]] = []
+        low, high = 0, len(defaults.FINISHED_SHARES)  # the larger the share, the less is lost
         while low < high:
             middle = (low + high) // 2
             tried = left_of(defaults.FINISHED_SHARES[middle], judged)

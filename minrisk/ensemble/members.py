@@ -165,7 +165,7 @@ class Kind(ABC):
         return self.task.costs.n_rows
 
     def work(self, n_rounds: int) -> float:
-        """Return what so many rounds cost, in rows times rounds of plain trees; nothing where the caller set a limit."""
+        """Return what so many rounds cost, in rows times rounds of plain trees; 0 where the caller set a limit."""
         priced = "n_estimators" in self.task.settings.left_open and not self.task.driver.limited
         return self.weight * self.n_rows * n_rounds if priced else 0.0
 
