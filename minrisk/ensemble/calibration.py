@@ -34,18 +34,24 @@ def half_row(held: HeldOut) -> float:
     return defaults.CAUTION / max(1.0, held.weight)
 
 
-def fit_weight(held: HeldOut, link: Link, start: float, caution: float, whole: bool = False) -> tuple[float, float]:
+def fit_weight(
+    held: HeldOut, link: Link, start: float, caution: float, whole: bool = False, nothing: float = -np.inf
+) -> tuple[float, float]:
     """Find the weight >= 0 of one score function, without a shift, and the loss there: Newton steps between bounds.
 
-    It is put on what is known without scores, unless the scores are the `whole`.
+    It is put on what is known without scores, unless the scores are the `whole`. `nothing` is the loss of weight 0,
+    where it is known.
     """
-    least, slope, _ = held.along(link, 0.0, caution, whole).tolist()
-    if not slope < 0.0:  # also where all scores are 0, or beyond single precision
-        return 0.0, least
     # Newton steps are kept between bounds that are known to hold the minimum; where one leaves them, they are halved.
-    low, high, weight, loss = 0.0, LARGEST_WEIGHT, start or 1.0, least
-    for _ in range(MOST_STEPS):
-        loss, slope, curvature = held.along(link, weight, caution, whole).tolist()
+    low, high, weight = 0.0, LARGEST_WEIGHT, start or 1.0
+    found = held.along(link, weight, caution, whole).tolist()
+    least = nothing
+    if not found[0] < least:  # a weight above 0 might not be better than 0
+        least, slope, _ = held.along(link, 0.0, caution, whole).tolist()
+        if not slope < 0.0:  # also where all scores are 0, or beyond single precision
+            return 0.0, least
+    for step in range(MOST_STEPS):
+        loss, slope, curvature = held.along(link, weight, caution, whole).tolist() if step else found
         too_far = slope > 0.0 or loss > least  # the latter without the former where the loss is not convex
         low, high = (low, weight) if too_far else (weight, high)
         wanted = weight - slope / curvature if curvature > 0.0 else np.inf

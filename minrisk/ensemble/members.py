@@ -223,7 +223,7 @@ def cross_fit(
     """
     # `chosen` is the place in `rounds` of the checkpoint that is kept; the loss there is `best`.
     link, folded, pace = kind.task.link, kind.task.folded, Pace(part or kind.task.driver)
-    best, chosen, weight, running, start, chosen_held = np.inf, 0, 0.0, 0.0, 0.0, None
+    best, chosen, weight, running, start, known, chosen_held = np.inf, 0, 0.0, 0.0, 0.0, 0.0, None
     rounds, curve = [0, *defaults.checkpoints(n_rounds)], []
     few = folded.n_rows * kind.task.n_outputs <= driver.TOGETHER_SCORES
     stop = pace.driver.stop
@@ -257,9 +257,9 @@ def cross_fit(
             better = c == 0 or loss < best - asked
         else:
             if c == 0:
-                total = float(held.along(link, 0.0, 0.0)[0])
+                known = total = float(held.along(link, 0.0, 0.0)[0])
             else:
-                running, total = fit_weight(held, link, running, 0.0)
+                running, total = fit_weight(held, link, running, 0.0, nothing=known)
             loss = total / (held.weight or 1.0)
             curve.append((rounds[c], loss))
             better = chosen_held is None or exceeds_its_error(held.gain_over(chosen_held, link, running, weight))

@@ -89,6 +89,7 @@ class HeldOut:
         self._rows, self._scores, self.n_folds = rows, scores, n_folds
         self.n_rows, self._n_here = rows.sizes(n_folds)
         self.n_outputs = scores.shape[1]
+        self._told: tuple[tuple[Link, float] | None, FloatArray] = None, np.empty(0)  # losses, and of which weight
 
     @cached_property
     def weight(self) -> float:
@@ -110,14 +111,23 @@ class HeldOut:
         """
         if not self._are_finite:
             return np.full(3, np.nan)
-        return self._rows.sum_of_judged(self._along(link, weight, caution, whole))
+        of_rows = self._along(link, weight, caution, whole)
+        if not (caution or whole):
+            self._told = (link, weight), of_rows[:, 0].copy()
+        return self._rows.sum_of_judged(of_rows)
 
     def gain_over(self, other: Self, link: Link, weight: float, of_other: float) -> FloatArray:
         """Return weighted sums (2,) of what these scores gain over others in log-loss, and of its squares."""
         if not (self._are_finite and other._are_finite):
             return np.zeros(2)
-        gain = other._along(link, of_other, 0.0)[:, 0] - self._along(link, weight, 0.0)[:, 0]
+        gain = other._losses(link, of_other) - self._losses(link, weight)
         return self._rows.sum_of_judged(np.column_stack([gain, self._rows.judging[: self._n_here] * gain**2]))
+
+    def _losses(self, link: Link, weight: float) -> FloatArray:
+        """Return the loss of each row, which is often what `along` has computed last."""
+        if self._told[0] != (link, weight):
+            self._told = (link, weight), self._along(link, weight, 0.0)[:, 0].copy()
+        return self._told[1]
 
     def _along(self, link: Link, weight: float, caution: float, whole: bool = False) -> FloatArray:
         rows, (kind, slope) = self._rows, LINK_KERNELS[link]

@@ -24,15 +24,15 @@ def test_sums_over_trees_and_over_rows_are_those_of_one_loop(width, dtype):
     first = np.cumsum([0, *sizes])
     vectors = rng.integers(-8, 9, (first[-1], width)).astype(np.float32)  # whole numbers: sums are exact in any order
     values = rng.integers(-8, 9, (n, width)).astype(np.float32)
-    scores, sums = np.zeros((n, width), np.float32), np.full(vectors.shape, np.nan)
+    scores, sums = np.zeros((n, width), np.float32), np.full(vectors.shape, np.nan, np.float32)
     add_vectors(leaf, first, vectors, scores, 0, n - 7)
     np.testing.assert_array_equal(scores[: n - 7], sum(vectors[first[t] + leaf[t]] for t in range(3))[: n - 7])
     assert not scores[n - 7 :].any()
-    sum_by_leaf(leaf, first, values, sums, 1, 3)
+    sum_by_leaf(leaf, first, values, 0.25, sums, 1, 3)
     assert np.isnan(sums[:3]).all()
     for t in (1, 2):
         for one in range(sizes[t]):
-            np.testing.assert_array_equal(sums[first[t] + one], values[leaf[t] == one].sum(axis=0))
+            np.testing.assert_array_equal(sums[first[t] + one], 0.25 * values[leaf[t] == one].sum(axis=0))
 
 
 def test_steps_of_conjugate_gradients_are_those_of_the_formulas():
