@@ -534,8 +534,10 @@ def large(name: str, methods: Sequence[str]) -> None:
     """Seconds, errors, time of a decision and size of each method at its defaults."""
     found = OTHERWISE[name]() if name in OTHERWISE else parts(name)[1:]
     X, y, X_test, y_test = (x.astype(np.float32) if isinstance(x, np.ndarray) and x.ndim == 2 else x for x in found)
+    words = list(X.columns[X.dtypes == "category"]) if hasattr(X, "columns") else []
+    taking = {"catboost": {"cat_features": words}, "xgboost": {"enable_categorical": True}} if words else {}
     for method in methods:
-        model = made_ours({}) if method == "minrisk" else METHODS[method].make(0, 1, {})
+        model = made_ours({}) if method == "minrisk" else METHODS[method].make(0, 1, taking.get(method, {}))
         if is_quick():
             model.set_params(**{SPACES[method].rounds if method in SPACES else "n_estimators": 5})
         try:

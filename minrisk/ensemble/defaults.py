@@ -24,6 +24,7 @@ SLOW_START = 40  # rounds without any gain after which the features say nothing
 N_ROUNDS = 10_000  # of a member, at most: left-out rows and the price of work end them before
 UNJUDGED_ROUNDS = 200  # of a member without left-out rows
 FREE_WORK, DEAR_WORK = 2e5, 1e8  # rows times rounds: about a tenth of a second, and minutes
+OUTPUTS_WORK = 40.0  # that double the time of a row
 POOLED = 0.25  # of the price, for kinds beside others: what they know differs, so that it adds up
 TRIED_WORK = 5e6  # rows times rounds that a kind beside the plain one is tried for, at most
 HOPELESS = 1.25  # times the loss of plain members, above which a kind beside them gets no share that matters

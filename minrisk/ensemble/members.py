@@ -167,7 +167,8 @@ class Kind(ABC):
     def work(self, n_rounds: int) -> float:
         """Return what so many rounds cost, in rows times rounds of plain trees; 0 where the caller set a limit."""
         priced = "n_estimators" in self.task.settings.left_open and not self.task.driver.limited
-        return self.weight * self.n_rows * n_rounds if priced else 0.0
+        of_outputs = 1.0 + self.task.n_outputs / defaults.OUTPUTS_WORK
+        return self.weight * self.n_rows * of_outputs * n_rounds if priced else 0.0
 
     def ready(self) -> bool:
         """Prepare what only this kind sees; False if there is no such thing."""
@@ -271,9 +272,10 @@ def cross_fit(
         patience = defaults.PATIENCE * rounds[chosen] + defaults.GRACE_ROUNDS if chosen else defaults.SLOW_START
         if rounds[c] > max(kind.wait, patience):
             break
-        if better and c > 2 and link is not None:
-            (before, worse), work = curve[c - 2], kind.work(rounds[c])
-            if work and not defaults.pays(worse, loss, curve[0][1], kind.work(before), work):
+        work = kind.work(rounds[c])
+        if better and c > 2 and work and rounds[c] > kind.wait:
+            (before, worse), (_, now) = curve[c - 2], curve[c]
+            if not defaults.pays(worse, now, curve[0][1], kind.work(before), work):
                 break
         if c > 2:
             losses = [value for _, value in curve[-3:]]
