@@ -35,6 +35,12 @@ _DECISIONS = "the decisions (columns) of cost"
 Table = tuple[FloatArray, Labels | None, Labels | None]  # costs (K, D); labels of rows and of columns: both or none
 
 
+def are_even(costs: FloatArray) -> bool:
+    """Tell whether of costs (K, D) all mistakes cost the same, right decisions nothing, and decisions are classes."""
+    K, one = len(costs), costs[0, -1]
+    return costs.shape == (K, K) and bool(one > 0.0 and np.array_equal(costs, one * (1.0 - np.eye(K))))
+
+
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class CostMatrix:
     """Hold what each decision costs for each true class, in a checked and labelled table that cannot be changed.
@@ -191,9 +197,7 @@ class CostMatrix:
     @cached_property
     def is_even(self) -> bool:
         """Whether all mistakes cost the same and the decisions are the classes: then the likeliest class is decided."""
-        costs, K = self.avoidable, self.shape[0]
-        one = costs[0, -1]
-        return costs.shape == (K, K) and bool(one > 0.0 and np.array_equal(costs, one * (1.0 - np.eye(K))))
+        return are_even(self.avoidable)
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame, with labels, or numbered if there are none.

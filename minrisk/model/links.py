@@ -10,6 +10,7 @@ from minrisk._kernels import links
 from minrisk._kernels.functions import exp, log, log1p, softplus
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils.memory import points
+from minrisk.costs.matrix import are_even
 
 UNSEEN_PROBABILITY = 1e-12  # of what has not been seen: its score stays finite
 LEAST_SHARE = 1e-6  # that the squared minimiser's line may give: its logarithm stays finite
@@ -90,7 +91,6 @@ def expected_costs(link: Link, scores: FloatArray, temperature: float, cost: Flo
 
 def least_cost(link: Link | None, scores: FloatArray, temperature: float, cost: FloatArray | None) -> IntArray:
     """Return decision of least expected cost where the scores give probabilities, else that of the largest score."""
-    if link is None:
+    if link is None or cost is None or (np.ndim(cost) == 2 and are_even(cost)):  # the likeliest class
         return np.asarray(scores.argmax(axis=1))
-    assert cost is not None
     return np.asarray(expected_costs(link, scores, temperature, cost).argmin(axis=1))
