@@ -168,7 +168,8 @@ class Kind(ABC):
         """Return what so many rounds cost, in rows times rounds of plain trees; 0 where the caller set a limit."""
         priced = "n_estimators" in self.task.settings.left_open and not self.task.driver.limited
         of_outputs = 1.0 + self.task.n_outputs / defaults.OUTPUTS_WORK
-        return self.weight * self.n_rows * of_outputs * n_rounds if priced else 0.0
+        of_rows = self.n_rows / math.sqrt(1.0 + (self.task.costs.n_rows / defaults.PRICED_ROWS) ** 2)
+        return self.weight * of_rows * of_outputs * n_rounds if priced else 0.0
 
     def ready(self) -> bool:
         """Prepare what only this kind sees; False if there is no such thing."""
