@@ -393,7 +393,7 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
         self.validation_loss_ = np.array(ensemble.plain.curve, dtype=np.float64).reshape(-1, 2)
         self.cost_regression_ = found.costs
         if self.cost_ is not None and found.left_out is not None:
-            self.model_ = replace(self.model_, cascade=cascade_of(found.left_out, self.n_iter_, self.cost_))
+            self.model_ = replace(self.model_, cascade=cascade_of(found.left_out, ensemble, self.cost_))
 
     def _warn_of_a_constant(self, ensemble: Ensemble) -> None:
         """Say why left-out rows left no round, unless one decision is the cheapest for every row."""

@@ -13,6 +13,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 from math import fsum
 from typing import NamedTuple
 
@@ -235,8 +236,7 @@ def averaged_model(ensemble: Ensemble, n_features: int) -> AdditiveModel:
         if fit.smooth is not None:
             smooth = fit.smooth.times(share)  # one member, of all rows
             continue
-        # A kind that makes no rounds may have more trees than the model has rounds: several in each.
-        n, beside = len(fit.members), max(1, -(-fit.n_trees // max(1, longest)))
+        n, beside = len(fit.members), trees_beside(fit.n_trees, longest)
         for member, first in itertools.product(fit.members, range(beside)):
             part = Progress(member.trees[first::beside], member.vectors[first::beside])
             parts.append((part, -(-fit.n_trees // beside), share / n, weight / n))
@@ -320,22 +320,22 @@ def no_signal(ensemble: Ensemble) -> str:
 SAME_LEAD = 1e-9  # relatively: rounding decides nothing
 
 
-def cascade_of(ensemble: Ensemble, n_rounds: int, costs: CostMatrix) -> Cascade | None:
-    """Return stages of a model of so many rounds, by rows that its members left out; None without such rows.
+def cascade_of(ensemble: Ensemble, ended: Ensemble, costs: CostMatrix) -> Cascade | None:
+    """Return stages of the model of an ensemble, by rows that its members left out; None without such rows.
 
     Parameters
     ----------
     ensemble : Ensemble
         Before the last rounds; `held` has the scores of rows left out.
-    n_rounds : int
-        Of the model, with the last ones.
+    ended : Ensemble
+        After them, of which the model is made.
     costs : CostMatrix
         By which it decides.
     """
     held = ensemble.held
     n, K = held.n_rows, held.n_outputs
     rule = DecisionRule.of(ensemble.link, ensemble.temperature, costs)
-    rounds = stage_rounds(n_rounds)
+    rounds = stage_rounds(ended.n_rounds)
     if ensemble.link is None or not rule.stops_early or n == 0 or len(rounds) == 0:
         return None
     step = judging_step(n, K, rule)
@@ -349,10 +349,11 @@ def cascade_of(ensemble: Ensemble, n_rounds: int, costs: CostMatrix) -> Cascade 
             rows.rest(True)
     stages = list[tuple[FloatArray, float]]()
     tail, stage = folded.constant([np.zeros(K)] * held.n_folds), None
-    shares = np.append(rounds / n_rounds, 1.0)
+    ends = [*rounds.tolist(), ended.n_rounds]
     for s in range(len(rounds) - 1, -1, -1):  # from the end, as what later rounds add is summed up
-        for fit, share, of_folds in zip(ensemble.fits, ensemble.shares, left_out, strict=True):
-            some = slice(int(shares[s] * fit.n_trees), int(shares[s + 1] * fit.n_trees))
+        for k, (fit, share, of_folds) in enumerate(zip(ensemble.fits, ensemble.shares, left_out, strict=True)):
+            within = [trees_within(ended, k, end) for end in ends[s : s + 2]]  # of the model's trees of this kind
+            some = slice(*(int(fit.n_trees * part) for part in within))
             if not of_folds or some.stop <= some.start:
                 continue
             answers = folded.held_out(
@@ -367,6 +368,17 @@ def cascade_of(ensemble: Ensemble, n_rounds: int, costs: CostMatrix) -> Cascade 
         temperature = 1.0 / sharpness if sharpness > 0.0 else ensemble.temperature
         stages.append((whole - tail.sampled(step).scores, temperature))
     return judged_stages(rule, ensemble.link, ensemble.temperature, costs, rounds, whole, weight, stages[::-1])
+
+
+def trees_within(ensemble: Ensemble, number: int, n_rounds: int) -> Fraction:
+    """Return the share of a kind's trees that the first rounds of the model hold."""
+    n_trees = ensemble.fits[number].n_trees
+    return Fraction(min(n_trees, trees_beside(n_trees, ensemble.n_rounds) * n_rounds), n_trees or 1)
+
+
+def trees_beside(n_trees: int, n_rounds: int) -> int:
+    """Return trees of a member in each of so many rounds: a kind that makes none may have more trees than rounds."""
+    return max(1, -(-n_trees // max(1, n_rounds)))
 
 
 def judging_step(n: int, n_classes: int, rule: DecisionRule) -> int:

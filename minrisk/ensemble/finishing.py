@@ -183,17 +183,27 @@ class Finish:
             for made, leaves, share in of_kinds
         ]
 
-    def said(self, ended: bool) -> np.ndarray:
-        """Return what the members of each fold say of the rows, (n_folds, m, D)."""
-        fits = [joint(self.parts(fold, 1, ended), self.workers) for fold in range(self.n_folds)]
-        return np.array([fit.scores(terms) for fit, terms in fits])
+    def said(self, fold: int, ended: bool) -> np.ndarray:
+        """Return what the members of a fold say of the rows, (m, D)."""
+        fit, terms = joint(self.parts(fold, 1, ended), self.workers)
+        return fit.scores(terms)
 
-    def of_fold(self, fold: int, said: np.ndarray, share: float) -> list[Progress]:
-        """Return the first rounds of a fold's members, fitted to what these say of the rows outside the fold."""
+    def seen(self) -> np.ndarray:
+        """Return what the members say of the rows in the end, on average over those that have seen them, (m, D)."""
+        total = np.zeros((len(self.some.fold), self.ensemble.held.n_outputs), np.float32)
+        for fold in range(self.n_folds):
+            said = self.said(fold, True)
+            said[self.some.fold == fold] = 0.0
+            total += said
+        total /= np.float32(self.n_folds - 1)
+        return total
+
+    def of_fold(self, fold: int, share: float) -> list[Progress]:
+        """Return the first rounds of a fold's members, fitted to what all of them say of the rows outside the fold."""
         outside = np.flatnonzero(self.some.fold != fold)
         cut = [part.cut(share) for part in self.parts(fold, 1, False)]
         parts = [part._replace(leaf=np.ascontiguousarray(part.leaf[:, outside])) for part in cut]
-        return fitted(parts, said[fold][outside], self.some.weight[outside], self.workers)
+        return fitted(parts, self.said(fold, False)[outside], self.some.weight[outside], self.workers)
 
     @cached_property
     def _left_out(self) -> list[list[Rows]]:
@@ -213,7 +223,7 @@ class Finish:
         mixture = ensemble.mixture
         return float(parts[0].mixture(parts[1:], ensemble.link, mixture.weights, mixture.shift, 0.0)[0])
 
-    def kept_share(self, said: np.ndarray) -> tuple[float, Ensemble]:
+    def kept_share(self) -> tuple[float, Ensemble]:
         """Return the share of the rounds that are kept: the least one of some whose excess is small enough.
 
         With it comes the ensemble that rows left out know, its trees fitted without their fold.
@@ -221,7 +231,7 @@ class Finish:
         link, judged = self.ensemble.link, range(self.ensemble.plain.kind.tried_on)
 
         def left_of(share: float, folds: Iterable[int]) -> list[list[Progress]]:
-            return [self.of_fold(fold, said, share) for fold in folds]
+            return [self.of_fold(fold, share) for fold in folds]
 
         if link is None:
             return 1.0, self.ensemble
@@ -280,17 +290,12 @@ def finished(ensemble: Ensemble, ended: Ensemble) -> tuple[Ensemble, Ensemble]:
     if n_folds < 2 or not any(fit.n_rounds for fit in ensemble.boosted):
         return ended, ensemble
     work = Finish(ensemble, ended)
-    said, some = work.said(False), work.some
-    if not np.isfinite(said).all():  # a learning rate far above 1 may make scores beyond float32
+    seen = work.seen()
+    if not np.isfinite(seen).all():  # a learning rate far above 1 may make scores beyond float32
         return ended, ensemble
-    share, left_out = work.kept_share(said)
-    said = work.said(True)
-    if not np.isfinite(said).all():
-        return ended, ensemble
-    seen = (said.sum(axis=0) - said[some.fold, np.arange(len(some.fold))]) / np.float32(n_folds - 1)
-    del said
+    share, left_out = work.kept_share()
     parts = [part.cut(share) for fold in range(n_folds) for part in work.parts(fold, n_folds, True)]
-    made = fitted(parts, seen, some.weight, work.workers)
+    made = fitted(parts, seen, work.some.weight, work.workers)
     n_kinds = len(work.boosted)
     whole = [made[fold * n_kinds : (fold + 1) * n_kinds] for fold in range(n_folds)]
     return work.replaced(ended, whole), left_out

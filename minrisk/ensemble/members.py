@@ -273,7 +273,7 @@ def cross_fit(
         patience = defaults.PATIENCE * rounds[chosen] + defaults.GRACE_ROUNDS if chosen else defaults.SLOW_START
         if rounds[c] > max(kind.wait, patience):
             break
-        work = kind.work(rounds[c])
+        work = kind.work(rounds[c]) if kind.makes_rounds else 0.0
         if better and c > 2 and work and rounds[c] > kind.wait:
             (before, worse), (_, now) = curve[c - 2], curve[c]
             if not defaults.pays(worse, now, curve[0][1], kind.work(before), work):

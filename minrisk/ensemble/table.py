@@ -266,15 +266,13 @@ def projected_binner(
     told = rows_that_tell(len(X), None, weight)
     n = len(X) if told is None else len(told)
     of_rows = weight if weight is None or told is None else weight[told]
-    if told is not None and not isinstance(X, RowBlocks):  # once, not for every part
-        X, told = X[told], None
     at_once = projection.n_columns if isinstance(X, RowBlocks) else max(1, LINEAR_VALUES // max(1, n))
     thresholds: tuple[FloatArray, ...] = ()
     for a in range(0, projection.n_columns, at_once):
         part = slice(a, min(a + at_once, projection.n_columns))
         values = empty((n, part.stop - a), np.float32)
         for places, block, inside in blocks_of(X, told):
-            values[places] = projection.columns(block if inside is None else block[inside], workers, part)
+            values[places] = projection.columns(block, workers, part, inside)
         thresholds += fit_binner(values, binning, max_bins, None, of_rows, workers).thresholds
     return Binner(thresholds)
 
@@ -288,9 +286,9 @@ def fill_projected(
         n = len(block) if inside is None else len(inside)
         for a in range(0, n, height):
             own = slice(a, min(a + height, n))
-            some = block[own if inside is None else inside[own]]
             at = slice(places.start + a, places.start + own.stop) if isinstance(places, slice) else places[own]
-            binner.fill(bins, at, projection.columns(some, workers), None, workers)
+            some = np.arange(own.start, own.stop) if inside is None else inside[own]
+            binner.fill(bins, at, projection.columns(block, workers, rows=some), None, workers)
 
 
 # -- directions of linear features ------------------------------------------------------------------------------------

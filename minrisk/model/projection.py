@@ -72,18 +72,24 @@ class Projection:
         return wide
 
     def columns(
-        self, X: np.ndarray | SparseRows, workers: Workers | None = None, part: slice = slice(None)
+        self,
+        X: np.ndarray | SparseRows,
+        workers: Workers | None = None,
+        part: slice = slice(None),
+        rows: IntArray | None = None,
     ) -> np.ndarray:
-        """Return the columns alone, or some of them, (n, m) float32."""
+        """Return the columns alone, or some of them, (n, m) float32, of all rows or of some."""
         center, weights = self.center, np.ascontiguousarray(self.weights[:, part])
-        out = empty((len(X), weights.shape[1]), np.float32)
+        n = len(X) if rows is None else len(rows)
+        out = empty((n, weights.shape[1]), np.float32)
 
         height = max(1, BLOCK_VALUES // X.shape[1])
 
         def fill(start: int) -> None:
-            project_rows(points(X[start : start + height]), center, weights, out[start : start + height])
+            own = slice(start, start + height)
+            project_rows(points(X[own if rows is None else rows[own]]), center, weights, out[own])
 
-        (workers or Workers()).map(fill, range(0, len(X), height))
+        (workers or Workers()).map(fill, range(0, n, height))
         return out
 
 
