@@ -153,7 +153,7 @@ class Kind(ABC):
             return most
         if not self.makes_rounds:
             return 200
-        return most if task.driver.limited else defaults.tried_rounds(task.costs.n_rows)
+        return defaults.tried_rounds(task.costs.n_rows)
 
     def last_rounds(self, fit: CrossFit) -> int:
         """Return rounds that its members go on for on all rows."""
@@ -165,8 +165,8 @@ class Kind(ABC):
         return self.task.costs.n_rows
 
     def work(self, n_rounds: int) -> float:
-        """Return what so many rounds cost, in rows times rounds of plain trees; 0 where the caller set a limit."""
-        priced = "n_estimators" in self.task.settings.left_open and not self.task.driver.limited
+        """Return what so many rounds cost, in rows times rounds of plain trees; 0 where the caller set their number."""
+        priced = "n_estimators" in self.task.settings.left_open
         of_outputs = 1.0 + self.task.n_outputs / defaults.OUTPUTS_WORK
         of_rows = self.n_rows / math.sqrt(1.0 + (self.task.costs.n_rows / defaults.PRICED_ROWS) ** 2)
         return self.weight * of_rows * of_outputs * n_rounds if priced else 0.0

@@ -160,9 +160,10 @@ def train_ensemble(plain: Plain, challengers: Sequence[Kind], cost: FloatArray, 
     with suppress(NothingJudged):  # the ensemble stands as it is
         for members_tried, tried in driver.trials(challengers, seconds, plain.workers, partial(trial, plain=fit)):
             found = challenge(ensemble, members_tried, tried, cost)
-            if not driver.limited or validated_risk(found, cost) <= validated_risk(ensemble, cost):
-                ensemble = found
-                driver.stands(ensemble, ensemble.finishing)
+            if driver.limited and validated_risk(found, cost) > validated_risk(ensemble, cost):
+                found = drop(ensemble, tried, cost)
+            ensemble = found
+            driver.stands(ensemble, ensemble.finishing)
     return ensemble
 
 

@@ -377,6 +377,15 @@ class Varied(Plain):
         return {name: factor if name in left_open else 1.0 for name, factor in factors.items()}
 
     @property
+    def tried_rounds(self) -> int:
+        """Return as many as there is time for."""
+        return self.task.settings.n_estimators
+
+    def work(self, n_rounds: int) -> float:
+        """Return 0, as their time has been given to them."""
+        return 0.0
+
+    @property
     def columns(self) -> Columns:
         """Those of the kind that is varied."""
         return self.base.columns
