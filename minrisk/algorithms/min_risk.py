@@ -189,8 +189,8 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
     - Rounds end where a further fall of the left-out log-loss does not pay for the work, in rows times rounds, which
       counts more for many classes and hardly more beyond 100 000 rows. Few rows hardly pay, and the more has been done,
       the more a further part of it must bring. Kinds beside the plain one are tried for at most 5 million rows times
-      rounds. If you state `n_estimators`, that is the limit, and work has no price. What is left of a `time_budget` goes
-      to further members, whose work has none either.
+      rounds. If you state `n_estimators`, that is the limit, and work has no price. What is left of a `time_budget`
+      goes to further members, whose work has none either.
     - `learning_rate` on more than 15 000 rows: 0.5 (15 000 / n)^(1/2), but at least 0.35.
     - `max_leaf_nodes` on few rows: one leaf for each 20 rows up to 24, but at least 8 (16 if there are more features
       than rows).
