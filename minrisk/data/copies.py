@@ -72,6 +72,13 @@ def content_keys(X: Any, rows: IntArray, d: int, odds: Keys, unit: IntArray | No
     return keys
 
 
+def order_by_cells(X: np.ndarray, *others: np.ndarray) -> IntArray:
+    """Return an order of rows that depends on their cells, and among equals on other columns, alone."""
+    d = X.shape[1]
+    keys = content_keys(X, np.arange(len(X)), d, odd_numbers(np.random.default_rng(1), d))
+    return np.lexsort((*others, keys))
+
+
 def told_by(numbers: IntArray, n_rows: int) -> IntArray:
     """Select rows of these numbers that tell copies from coincidences; of many a sample, drawn by the number alone."""
     if n_rows <= TOLD_BY:

@@ -25,9 +25,7 @@ N_ROUNDS = 10_000  # of a member, at most: left-out rows and the price of work e
 UNJUDGED_ROUNDS = 200  # of a member without left-out rows
 FREE_WORK, DEAR_WORK = 2e5, 1e8  # rows times rounds: about a tenth of a second, and minutes
 OUTPUTS_WORK = 40.0  # that double the time of a row
-PRICED_ROWS = (
-    1e5  # beyond which a round's price hardly rises: on ten times the rows any learner takes ten times as long
-)
+PRICED_ROWS = 5e4  # beyond which a round's price hardly rises: any learner takes longer on more rows
 POOLED = 0.25  # of the price, for kinds beside others: what they know differs, so that it adds up
 TRIED_WORK = 5e6  # rows times rounds that a kind beside the plain one is tried for, at most
 HOPELESS = 1.25  # times the loss of plain members, above which a kind beside them gets no share that matters

@@ -34,6 +34,7 @@ from minrisk._utils.algebra import eigenvectors, product
 from minrisk._utils.minimising import minimise
 from minrisk._utils.workers import Workers
 from minrisk.boosting.loop import Progress
+from minrisk.data.copies import order_by_cells
 from minrisk.ensemble import defaults
 from minrisk.ensemble.members import Kind, Member, Task
 from minrisk.model.trees import Tree
@@ -411,14 +412,19 @@ def fit_design(task: Task) -> Design | None:
     if len(rows) > most:
         rows = rows[np.linspace(0, len(rows) - 1, max(1, most)).astype(np.int64)]
     X = np.asarray(table.X[table.rows[rows]], dtype=np.float64)
+    # Within a fold by their cells, so that sums have the same bits wherever rows stand.
+    fold, order = np.searchsorted(few.bounds, rows, "right"), order_by_cells(X, few.label[rows], few.weight[rows])
+    order = order[np.argsort(fold[order], kind="stable")]
+    binned, bounds = columns.some(d, rows).binned, np.searchsorted(rows, few.bounds)
+    X, rows = X[order], rows[order]
     weight = few.weight[rows].astype(np.float64)
     share, leaves = weight / weight.sum(), max(2, (1 << 15) // d)  # of all trees that its model becomes, at most
     found = []
-    for j, bins in enumerate(columns.some(d, rows).binned):
+    for j, bins in enumerate(binned):
         if is_copy[j]:
             continue
         thresholds = columns.thresholds[j]
-        own = bin_columns_of(j, bins.astype(np.int64), X[:, j], share, thresholds, leaves, bool(is_code[j]))
+        own = bin_columns_of(j, bins[order].astype(np.int64), X[:, j], share, thresholds, leaves, bool(is_code[j]))
         found += [] if own is None else [own]
     if not found:
         return None
@@ -428,4 +434,4 @@ def fit_design(task: Task) -> Design | None:
         axes = eigenvectors(product(Z * share, Z.T))[1]
         Z = product(axes.T, Z)
     squares = product(Z**2, share)
-    return Design(found, axes, Z, squares, few.label[rows].astype(np.int64), weight, np.searchsorted(rows, few.bounds))
+    return Design(found, axes, Z, squares, few.label[rows].astype(np.int64), weight, bounds)

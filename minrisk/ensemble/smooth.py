@@ -27,10 +27,10 @@ import numpy as np
 
 from minrisk._kernels.functions import exp, power
 from minrisk._kernels.linear import residuals
-from minrisk._typing import FloatArray, LeftOut
+from minrisk._typing import FloatArray, IntArray, LeftOut
 from minrisk._utils.algebra import eigenvectors, product
 from minrisk.boosting.loop import Progress
-from minrisk.data.copies import content_keys
+from minrisk.data.copies import content_keys, order_by_cells
 from minrisk.data.row_keys import numbered_keys, odd_numbers, waiting_times
 from minrisk.ensemble import defaults
 from minrisk.ensemble.defaults import LANDMARKS, REACH
@@ -112,14 +112,27 @@ def fit_basis(X: np.ndarray, weight: FloatArray, seed: int, n_given: int | None 
 
 # -- members ----------------------------------------------------------------------------------------------------------
 class SmoothMember(Member):
-    """One softmax regression in training."""
+    """One softmax regression in training.
 
-    def __init__(self, basis: Basis, few: FewRows, folded: FoldedRows, fold: int | None) -> None:
+    Parameters
+    ----------
+    basis : Basis
+    few : FewRows
+    order : ndarray of int, (n,)
+        That sums go over rows in: that of their cells, so that sums have the same bits wherever rows stand.
+    folded : FoldedRows
+    fold : int, optional
+        That it leaves out; None: it is trained on all rows.
+    """
+
+    def __init__(self, basis: Basis, few: FewRows, order: IntArray, folded: FoldedRows, fold: int | None) -> None:
         self.basis, self._folded, self._fold = basis, folded, fold
         left_out = slice(0) if fold is None else slice(*few.bounds[fold : fold + 2].tolist())
-        self._left_out, trained = basis.coordinates[left_out], np.ones(len(few.label), dtype=np.bool_)
+        trained = np.ones(len(few.label), dtype=np.bool_)
         trained[left_out] = False
-        self._rows, self._label, self._row_weight = basis.coordinates[trained], few.label[trained], few.weight[trained]
+        own = order[trained[order]]
+        self._left_out, self._rows = basis.coordinates[left_out], basis.coordinates[own]
+        self._label, self._row_weight = few.label[own], few.weight[own]
         n_classes = folded.cost_facts.n_decisions
         self.start = log_frequencies(np.bincount(self._label, self._row_weight, n_classes).astype(np.float64))
         self._weights = np.zeros((len(basis.squares), len(self.start)))
@@ -162,9 +175,9 @@ class Smooth(Kind):
     makes_rounds = False
     weight = 0.0  # of so few rows that its time does not matter
 
-    def __init__(self, task: Task, basis: Basis, few: FewRows) -> None:
+    def __init__(self, task: Task, basis: Basis, few: FewRows, order: IntArray) -> None:
         super().__init__(task)
-        self.basis, self.few = basis, few
+        self.basis, self.few, self._order = basis, few, order
 
     @classmethod
     def of(cls, task: Task) -> Self | None:
@@ -175,9 +188,12 @@ class Smooth(Kind):
             return None
         X = np.asarray(task.table.X[task.table.rows], dtype=np.float64)
         few = task.folded.gathered()
-        basis = fit_basis(X, few.weight, task.settings.seed, task.table.n_given)
-        return None if basis is None else cls(task, basis, few)
+        order = order_by_cells(X, few.label, few.weight)
+        basis = fit_basis(X[order], few.weight[order], task.settings.seed, task.table.n_given)
+        if basis is None:
+            return None
+        return cls(task, replace(basis, coordinates=basis.coordinates[np.argsort(order)]), few, order)
 
     def member(self, fold: int | None) -> SmoothMember:
         """Return a member to be trained on the other folds, or on all."""
-        return SmoothMember(self.basis, self.few, self.task.folded, fold)
+        return SmoothMember(self.basis, self.few, self._order, self.task.folded, fold)

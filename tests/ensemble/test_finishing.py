@@ -187,3 +187,28 @@ def test_compact_refuses_rows_that_cannot_tell(halves):
     trained_on_costs = fitted(halves, surrogate="coupled", pool=False)
     with pytest.raises(ValueError, match="gives probabilities, got 'coupled'"):
         minrisk.compact(trained_on_costs, X=halves[2])
+
+
+@pytest.mark.parametrize(("noise", "kind"), [(0.3, "logistic"), (1.5, "smooth")])
+def test_the_order_of_the_rows_changes_no_bit(noise, kind):
+    """Whatever kinds have a share, also those whose sums over rows are of floating-point numbers."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 4))
+    bent = np.sin(3.0 * X[:, 0]) if noise < 1.0 else X[:, 0]
+    y = np.digitize(bent + X[:, 1] + noise * rng.normal(size=500), [-0.7, 0.7])
+    order = rng.permutation(500)
+    model, other = (MinRiskClassifier(random_state=0).fit(X[rows], y[rows]) for rows in (np.arange(500), order))
+    kinds = {line["variant"] for line in model.selection_ if line["share"] > 0.0}
+    assert kind in kinds
+    np.testing.assert_array_equal(model.decision_function(X), other.decision_function(X))
+
+
+def test_leads_keep_their_promise_where_kinds_have_few_trees():
+    """A logistic member has as many trees as there are features, all of them in the first rounds of the model."""
+    rng = np.random.default_rng(1)
+    X, W = rng.normal(size=(9000, 10)), rng.normal(size=(10, 5))
+    y = (X @ W + 0.8 * np.sin(2.0 * X[:, :1] * np.arange(1, 6)) + 0.5 * rng.gumbel(size=(9000, 5))).argmax(axis=1)
+    model = MinRiskClassifier(random_state=0).fit(X[:3000], y[:3000])
+    assert next(line["share"] for line in model.selection_ if line["variant"] == "logistic") > 0.5
+    whole, early = (np.mean(model.predict(X[3000:], max_excess=excess) != y[3000:]) for excess in (0.0, 0.05))
+    assert early < 1.1 * whole

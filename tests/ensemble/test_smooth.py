@@ -143,7 +143,7 @@ def member_of(X, y, weight, left_out, K):
     for row in left_out or ():
         folds[row:] += 1
     kind = smooth_kind_of(X, FoldedRows(costs, folds))
-    return kind, SmoothMember(kind.basis, kind.few, kind.task.folded, 1 if left_out else None)
+    return kind, kind.member(1 if left_out else None)
 
 
 def told(basis, y, weight, rows, K, rounds):
