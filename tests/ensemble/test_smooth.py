@@ -310,9 +310,7 @@ def test_members_are_smooth_on_few_rows(n, d, K, some):
 def test_few_rows_are_judged_by_all_folds_at_once(monkeypatch):
     made = []
     own = SmoothMember.__init__
-    monkeypatch.setattr(
-        SmoothMember, "__init__", lambda self, b, c, left, j: made.append(left) or own(self, b, c, left, j)
-    )
+    monkeypatch.setattr(SmoothMember, "__init__", lambda self, *given: made.append(given) or own(self, *given))
     rng = np.random.default_rng(0)
     for n, members in ((499, 4), (501, 1)):
         made.clear()
