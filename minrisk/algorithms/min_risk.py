@@ -187,7 +187,7 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
     features and of the classes, and continuous, so that no number of rows is a cliff.
 
     - Rounds end where a further fall of the left-out log-loss does not pay for the work, in rows times rounds, which
-      counts more for many classes and hardly more beyond 50 000 rows. Few rows hardly pay, and the more has been done,
+      counts more for many classes and hardly more beyond 70 000 rows. Few rows hardly pay, and the more has been done,
       the more a further part of it must bring. Kinds beside the plain one are tried for at most 5 million rows times
       rounds. If you state `n_estimators`, that is the limit, and work has no price. What is left of a `time_budget`
       goes to further members, whose work has none either.
