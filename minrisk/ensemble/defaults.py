@@ -70,7 +70,7 @@ FINISHED_EXCESS = (
 )
 FITTED_STEPS, FITTED_RIDGE = 6, 10.0  # conjugate gradients, and rows that hold a vector where it was
 FITTED_CELLS = 1 << 26  # rows times trees, of which leaves are kept at a time, at most: two bytes each
-FINISHING = 0.4  # of the seconds of training, that finishing takes
+FINISHING = 0.7  # of the seconds of training, that finishing takes at most
 
 # -- the model ---------------------------------------------------------------------------------------------------------
 EXCESS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)  # shares of the expected cost that early decisions may give away
