@@ -336,12 +336,17 @@ class LogisticMember(Member):
         """Go on to the penalties of these checkpoints."""
         begun = time.perf_counter()
         for checkpoint in rounds:
-            along, intercept, _ = self._found[max(self._found)]
-            if checkpoint > 0:
-                penalty = penalty_of(checkpoint, self._regression.crowding) + self._regression.least
-                self._found[checkpoint] = self._regression.solved(penalty, along, intercept, self._tolerance)
+            self._at(checkpoint)
             self.reached = checkpoint
         self.seconds += time.perf_counter() - begun
+
+    def _at(self, n_rounds: int) -> tuple[FloatArray, FloatArray, float]:
+        """Return coefficients, intercept and loss at a checkpoint, perhaps one that was passed over."""
+        if n_rounds not in self._found:
+            along, intercept, _ = self._found[max(before for before in self._found if before < n_rounds)]
+            penalty = penalty_of(n_rounds, self._regression.crowding) + self._regression.least
+            self._found[n_rounds] = self._regression.solved(penalty, along, intercept, self._tolerance)
+        return self._found[n_rounds]
 
     def scores(self, n_rounds: int) -> LeftOut:
         """Return those of the out-of-fold rows at a checkpoint."""
@@ -351,7 +356,7 @@ class LogisticMember(Member):
 
     def result(self, n_rounds: int) -> Progress:
         """Return its trees at a checkpoint."""
-        along, intercept, value = self._found[n_rounds]
+        along, intercept, value = self._at(n_rounds)
         if n_rounds == 0:
             return Progress(intercept=intercept)
         columns, gain = self._design.columns, max(0.0, float(log(self._found[0][2] / value)))

@@ -127,6 +127,7 @@ class SmoothMember(Member):
 
     def __init__(self, basis: Basis, few: FewRows, order: IntArray, folded: FoldedRows, fold: int | None) -> None:
         self.basis, self._folded, self._fold = basis, folded, fold
+        self._few, self._order = few, order
         left_out = slice(0) if fold is None else slice(*few.bounds[fold : fold + 2].tolist())
         trained = np.ones(len(few.label), dtype=np.bool_)
         trained[left_out] = False
@@ -155,8 +156,12 @@ class SmoothMember(Member):
         self.seconds += time.perf_counter() - begun
 
     def scores(self, n_rounds: int) -> LeftOut:
-        """Return those of the out-of-fold rows at a checkpoint."""
+        """Return those of the out-of-fold rows at a checkpoint, perhaps one that was passed over."""
         assert self._fold is not None
+        if n_rounds not in self._scores:
+            again = SmoothMember(self.basis, self._few, self._order, self._folded, self._fold)
+            again.train([n_rounds])
+            self._scores |= again._scores
         return self._folded.dealt(self._scores[n_rounds], self._fold)
 
     def result(self, n_rounds: int) -> Progress:

@@ -378,3 +378,12 @@ def test_a_rare_class_is_not_given_up_after_one_fold():
     assert Logistic(balanced).tried_on == 1 and Logistic(rare_class).tried_on == rare_class.folded.n_folds
     X, y = drawn(0, 3000, 6, 2, 0.005)
     assert all(MinRiskClassifier(random_state=seed).fit(X, y).n_iter_ > 0 for seed in range(3))
+
+
+def test_a_checkpoint_that_was_passed_over_is_made_when_asked_for():
+    """Under a budget of time members of other folds may stop where the first one has not."""
+    kind = ready(task_of(*drawn(5, n=300)))
+    passed, asked = kind.member(1), kind.member(1)
+    passed.train([5, 12])
+    asked.train([5, 8])
+    np.testing.assert_array_equal(passed.scores(8), asked.scores(8))

@@ -368,3 +368,13 @@ def test_iris_gains(monkeypatch):
         monkeypatch.setattr(defaults, "SMOOTH_ROWS", rows)
         losses.append(log_loss(y, cross_val_predict(MinRiskClassifier(random_state=0), X, y, method="predict_proba")))
     assert losses[0] < 0.9 * losses[1]
+
+
+def test_a_checkpoint_that_was_passed_over_is_made_when_asked_for():
+    """Under a budget of time members of other folds may stop where the first one has not."""
+    X, y = smooth_data()
+    kind = member_of(X, y, np.ones(len(y)), [100, 200], int(y.max()) + 1)[0]
+    passed, asked = kind.member(1), kind.member(1)
+    passed.train([5, 12])
+    asked.train([5, 8])
+    np.testing.assert_array_equal(passed.scores(8), asked.scores(8))
