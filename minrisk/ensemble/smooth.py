@@ -85,8 +85,6 @@ def fit_basis(X: np.ndarray, weight: FloatArray, seed: int, n_given: int | None 
     n_given : int, optional
         First columns, of which the others are made, and which draw the landmarks; default: all.
     """
-    if len(X) == 0:  # rows elsewhere
-        return None
     center, scale = standardisation(X, weight)
     d, rows = X.shape[1] if n_given is None else n_given, np.lexsort(X.T)  # columns that are made may differ
     own = content_keys(X, rows, d, odd_numbers(np.random.default_rng([seed, 2]), d))
@@ -186,8 +184,8 @@ class Smooth(Kind):
 
     @classmethod
     def of(cls, task: Task) -> Self | None:
-        """Return itself beside softmax, on few rows that differ."""
-        if task.link != "softmax":
+        """Return itself beside softmax, on few rows that differ and lie here."""
+        if task.link != "softmax" or not len(task.table.rows):
             return None
         if not defaults.is_smooth(task.costs.n_rows, task.n_outputs, task.table.n_features):
             return None
