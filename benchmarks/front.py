@@ -17,7 +17,7 @@ kinds of cost are the comparison's; kddcup99 has its official ones beside them. 
 and a run goes on where the last one stopped; ``front.csv`` and ``front.md`` sum up.
 
 `--large` is something else: one fit each at defaults beside the peers at theirs, also of sets that are no array of
-numbers, with the time that decisions take and the size of the file.
+numbers, with the time that decisions take.
 """
 
 from __future__ import annotations
@@ -531,7 +531,7 @@ def work(arguments: Any, peers: Sequence[str]) -> None:
 
 # -- one large fit each, at defaults -----------------------------------------------------------------------------------
 def large(name: str, methods: Sequence[str]) -> None:
-    """Seconds, errors, time of a decision and size of each method at its defaults."""
+    """Seconds, errors and time of a decision of each method at its defaults."""
     found = OTHERWISE[name]() if name in OTHERWISE else parts(name)[1:]
     X, y, X_test, y_test = (x.astype(np.float32) if isinstance(x, np.ndarray) and x.ndim == 2 else x for x in found)
     words = list(X.columns[X.dtypes == "category"]) if hasattr(X, "columns") else []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from copy import copy
 from dataclasses import replace
 from os import PathLike
@@ -156,12 +157,10 @@ def _fitted_to(model: MinRiskClassifier, max_excess: float, X: FloatArray) -> Mi
         return more / (math.fsum(least) or np.finfo(float).tiny) + 1.0 / len(judged)
 
     shares = [max(1, round(share * len(whole))) for share in defaults.FINISHED_SHARES]
-    low, high = 0, len(shares)  # the more rounds, the less is lost
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if excess(shares[middle]) <= max_excess else (middle + 1, high)
-    if low == len(shares):
+    # The more rounds, the less is lost.
+    fewest = bisect_left(shares, True, key=lambda n_rounds: excess(n_rounds) <= max_excess)
+    if fewest == len(shares):
         return copy(model)
-    n_rounds, exponent = shares[low], rounding_exponent(whole.link, whole.temperature, whole.n_trees)
+    n_rounds, exponent = shares[fewest], rounding_exponent(whole.link, whole.temperature, whole.n_trees)
     own = fitted(n_rounds, np.arange(len(X))).astype(np.float64)
     return _with(model, replace(whole[:n_rounds], vectors=RoundedVectors.of(own, exponent)))

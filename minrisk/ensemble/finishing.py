@@ -207,8 +207,9 @@ class Finish:
 
     @cached_property
     def _left_out(self) -> list[list[Rows]]:
-        """Return rows that say what trees answer to those of each fold, and hold no scores meanwhile."""
-        return [[_resting(fit.kind, fold) for fold in range(self.n_folds)] for fit in self.boosted]
+        """Return rows that say what trees answer to those of each judged fold, and hold no scores meanwhile."""
+        judged = range(self.ensemble.plain.kind.tried_on)
+        return [[_resting(fit.kind, fold) for fold in judged] for fit in self.boosted]
 
     def loss(self, of_folds: Sequence[Sequence[Progress]]) -> float:
         """Return the log-loss of the rows of the first folds by these members of theirs."""
