@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from minrisk.costs import CostMatrix as CostMatrix
     from minrisk.data.chunks import Chunks as Chunks
     from minrisk.data.column_report import DataWarning as DataWarning
-    from minrisk.estimator.decisions import apply_costs as apply_costs
+    from minrisk.decisions.deciding import apply_costs as apply_costs
     from minrisk.io.model_file import ModelFileError as ModelFileError
     from minrisk.io.model_file import load as load
     from minrisk.io.model_file import save as save
@@ -57,7 +57,7 @@ _PUBLIC = {
     "StructBoostClassifier": "minrisk.algorithms.structboost",
     "Chunks": "minrisk.data.chunks",
     "DataWarning": "minrisk.data.column_report",
-    "apply_costs": "minrisk.estimator.decisions",
+    "apply_costs": "minrisk.decisions.deciding",
     "compact": "minrisk.compaction",
     "compare": "minrisk.comparison",
     "CostMatrix": "minrisk.costs",

@@ -7,7 +7,7 @@ with that one for calibration, is what scikit-learn's ``CalibratedClassifierCV(e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,10 +18,11 @@ from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._utils import warn_caller
 from minrisk._utils.workers import Workers
 from minrisk.algorithms.parameters import SharedParameters, algorithm, parameter
+from minrisk.costs.labels import as_labels
 from minrisk.costs.reading import CostsPerRow
-from minrisk.costs.units import avoidable
 from minrisk.estimator import BoostedClassifier
-from minrisk.estimator.decisions import decision_costs
+from minrisk.decisions.deciding import decision_costs, expected_of, is_estimate, of_expected, weighted
+from minrisk.decisions.priors import read_priors, reweighed
 from minrisk.estimator.eval_sets import codes_of, record_stages
 from minrisk.estimator.fitted import check_fitted
 from minrisk.estimator.inputs import of_one_fit
@@ -112,6 +113,10 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
     pool : bool, default=True
         Whether members of other kinds compete with the plain ones for a share in the average.
         False takes a fraction of the time.
+    keep_left_out : bool, default=True
+        Whether the model, and its file, keep what was said of rows that were left out: at most 8192 rows, and a few
+        hundred kilobytes.
+        False leaves :func:`minrisk.guarantee`, :func:`minrisk.monitor` and ``priors="estimate"`` without it.
     time_budget : float, optional
         Seconds that the fit may take. Time that is left after the last round goes to further members, so the model
         depends on the machine.
@@ -132,6 +137,11 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
         The kinds of members that were trained: "surrogate", "variant", "share" in the model (0 if it was dropped),
         "n_rounds" in the model, "temperature" (that of the kind alone), "risk" (mean cost of its left-out rows),
         "pooled_risk" (that of all kinds with a share, for its surrogate) and "seconds".
+    left_out_ : LeftOut or None
+        Probabilities, true classes, folds and weights of rows of the fit, by members that had left these out.
+        None without folds (``cv=1``) or probabilities, or with ``keep_left_out=False``.
+    trained_priors_ : ndarray of shape (K,)
+        Shares of the classes among the rows of the fit, by weight, of models with probabilities.
     n_iter_ : int
         Number of rounds kept, T below. A kind of members that needs fewer adds nothing in later ones.
     train_loss_ : ndarray of shape (T + 1,)
@@ -264,13 +274,14 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
     max_bins: int | None = None
     cv: Any = parameter(default=None, rule=Folds())
     pool: bool = parameter(default=True, rule=Flag())
+    keep_left_out: bool = parameter(default=True, rule=Flag())
     time_budget: float | None = parameter(default=None, rule=Number(float, 0, optional=True))
 
     # -- training ------------------------------------------------------------------------------------------------
     _has_phases: ClassVar[bool] = True
     _arrays: ClassVar[frozenset[str]] = frozenset(
         {"trees", "values", "rounded vectors", "linear features", "smooth scores"}
-        | {"regression of costs", "validated loss", "early decisions"}
+        | {"regression of costs", "validated loss", "early decisions", "class shares", "left-out rows", "first rounds"}
     )
     _ways: ClassVar[tuple[Mapping[str, Any], ...]] = (
         {"n_estimators": 12},
@@ -393,6 +404,9 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
         self.train_loss_ = mean_losses(ensemble)
         self.validation_loss_ = np.array(ensemble.plain.curve, dtype=np.float64).reshape(-1, 2)
         self.cost_regression_ = found.costs
+        self.left_out_, self._first_rounds = found.kept or (None, None)
+        if ensemble.link is not None:
+            self.trained_priors_ = ensemble.task.folded.class_shares
         if self.cost_ is not None and found.left_out is not None:
             self.model_ = replace(self.model_, cascade=cascade_of(found.left_out, ensemble, self.cost_))
 
@@ -432,10 +446,13 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
         return self.surrogate == "auto" or self.surrogate in POSTERIOR
 
     @of_one_fit
-    def predict(self, X: Any, cost: Any = None, *, max_excess: float = 0.0) -> Labels:
+    def predict(
+        self, X: Any, cost: Any = None, *, priors: Any = None, limits: Any = None, max_excess: float = 0.0
+    ) -> Labels:
         """Return the decision of least expected cost for each row.
 
-        The decision about a row depends on this row alone, not on the rows beside it.
+        The decision about a row depends on this row alone, not on the rows beside it, unless there are `limits` or
+        ``priors="estimate"``.
 
         Parameters
         ----------
@@ -446,6 +463,13 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
             Without labels the columns are `decisions_` if they are as many, else the classes and the decisions after
             them.
             By default the costs of the fit decide.
+        priors : dict, array-like of shape (K,) or "estimate", optional
+            Shares of the classes among rows as these, where they differ from `trained_priors_`.
+            "estimate" finds them by these rows, as :func:`minrisk.estimate_priors` does: where a change of shares does
+            not explain the rows it warns, and those of the training decide.
+        limits : dict, optional
+            About how many rows each decision may be made, as ``{"refer": 100}`` or ``{"refer": 0.05}``: see
+            :func:`minrisk.decide`. Then decisions depend on each other, and are cheapest in sum.
         max_excess : float, default=0.0
             Share by which the expected cost may exceed that of the whole model's decisions, from 0 to 1, in return for
             speed: 0.005 allows half a per cent.
@@ -459,8 +483,8 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
         Raises
         ------
         ValueError
-            If `cost` is given and the surrogate was trained on costs, if it has the wrong shape, or if `max_excess` is
-            no number from 0 to 1.
+            If `cost`, `priors` or `limits` are given and the surrogate was trained on costs, if they do not fit the
+            classes and the rows, or if `max_excess` is no number from 0 to 1.
 
         Notes
         -----
@@ -476,24 +500,84 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
         - if the fit left no rows out (``cv=1``), or had costs for each row;
         - if the surrogate is "exponential", or one that is trained on costs;
         - if the model has fewer than 64 trees, or is one that `minrisk.compact` returned;
-        - for sparse X.
+        - for sparse X, and with `limits`.
         """
         X = self._check_X(X)
         check_excess(max_excess)
-        if cost is None:
+        if cost is None and priors is None and limits is None:
             if self.cost_regression_ is not None:
                 return np.asarray(self.decisions_[self._decide(X, self._scores(X))])
             return np.asarray(self.decisions_[self._decisions(X, self.model_.rule(self.cost_), max_excess)])
-        link, temperature = self.model_.link, self.model_.temperature
-        if link is None:
+        if self.model_.link is None:
             raise ValueError(
                 f"The surrogate {self.surrogate_!r} was trained on its costs and knows no others: fit with "
-                "surrogate='softmax' or 'exponential' to decide under costs given to predict, or fit again."
+                "surrogate='softmax' or 'exponential' to decide under costs, priors or limits given to predict, or fit "
+                "again."
             )
-        costs = decision_costs(self, cost, len(X))
-        if costs.shared is None:
-            from minrisk.model.links import expected_costs
+        stated = self.cost_ if cost is None else cost
+        costs = None if stated is None else decision_costs(self, stated, len(X))
+        shares = None if priors is None else self._priors(priors, X)
+        if limits is None and costs is not None and costs.shared is not None:
+            rule = self.model_.rule(costs.shared if shares is None else weighted(costs.shared, shares, self._trained()))
+            return np.asarray(costs.decisions[self._decisions(X, rule, max_excess)])
+        p = self.model_.probabilities(self._scores(X))
+        p = p if shares is None else reweighed(p, shares, self._trained())
+        if costs is None:
+            assert self.cost_regression_ is not None
+            expected = self.cost_regression_.unit * self.cost_regression_.expected(X, p)
+            return of_expected(expected, self.decisions_, limits).labels
+        return of_expected(expected_of(p, costs), costs.decisions, limits).labels
 
-            expected = expected_costs(link, self._scores(X), temperature, avoidable(costs.values))
-            return np.asarray(costs.decisions[expected.argmin(axis=1)])
-        return np.asarray(costs.decisions[self._decisions(X, self.model_.rule(costs.shared), max_excess)])
+    @property
+    def predict_proba(self) -> Callable[..., FloatArray]:
+        """Return the probabilities of the classes, calibrated by rows that members have left out.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Rows, as `predict` takes them.
+        priors : dict, array-like of shape (K,) or "estimate", optional
+            Shares of the classes among rows as these, as in `predict`. By default those of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Probabilities in the order of `classes_`; every row sums to 1.
+
+        Raises
+        ------
+        AttributeError
+            If the surrogate was trained on costs, and knows no probabilities.
+        """
+        self._require_link()
+        return self._predict_proba
+
+    @of_one_fit
+    def _predict_proba(self, X: Any, priors: Any = None) -> FloatArray:
+        X = self._check_X(X)
+        p = self.model_.probabilities(self._scores(X))
+        return p if priors is None else reweighed(p, self._priors(priors, X), self._trained())
+
+    _predict_proba.__name__ = "predict_proba"
+
+    def _trained(self) -> FloatArray:
+        """Return the shares of the classes by which the probabilities were learnt."""
+        if (trained := getattr(self, "trained_priors_", None)) is None:
+            raise ValueError(
+                "priors need the shares of the classes in the training, which the file of this model does not say: fit "
+                "again, or give trained_priors to minrisk.decide."
+            )
+        return np.asarray(trained)
+
+    def _priors(self, priors: Any, X: Any) -> FloatArray:
+        """Return shares of the classes as stated, or as the rows say; the trained ones where these say nothing."""
+        if not is_estimate(priors):
+            return read_priors(priors, as_labels(self.classes_))
+        found = estimate_of(self.model_.probabilities(self._scores(X)), self, X)
+        if not found.known:
+            warn_caller(f"The shares of the classes are not known, and those of the training decide: {found.reason}.")
+        return found.shares
+
+    def _told(self, X: Any) -> np.ndarray | None:
+        """Return probabilities of checked rows by what says of left-out rows what it says of new ones."""
+        return None if self._first_rounds is None else self._first_rounds.told(X)

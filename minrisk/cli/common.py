@@ -89,8 +89,13 @@ def load_model(path: Path) -> Any:
         raise click.ClickException(f"the model {path} cannot be read: {error.strerror or error}.") from None
 
 
-def by_blocks(answer: Callable[[Any], Any], X: Any) -> Any:
-    """Return what a model answers for each row, some rows after others: its own arrays are then no larger than X."""
+def by_blocks(answer: Callable[[Any], Any], X: Any, together: bool = False) -> Any:
+    """Return what a model answers for each row, some rows after others: its own arrays are then no larger than X.
+
+    Answers that depend on each other are given `together`.
+    """
+    if together:
+        return answer(X)
     return np.concatenate([answer(rows) for _, rows in in_parts(X, ANSWERED_ROWS)])
 
 

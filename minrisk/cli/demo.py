@@ -34,7 +34,7 @@ from minrisk.cli.common import make_folder, save_picture
 from minrisk.cli.printing import Lines, Terminal, as_text, percent
 from minrisk.cli.streams import note
 from minrisk.costs import CostMatrix, with_reject
-from minrisk.estimator.decisions import apply_costs
+from minrisk.decisions.deciding import apply_costs
 from minrisk.metrics import expected_cost
 
 MISREAD, TOO_HIGH = 10.0, 5.0  # a misread digit where a clerk costs 1; factor of the costs of reading too high

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,8 @@ from minrisk.cli import options
 from minrisk.cli.common import by_blocks, feature_names, load_model, read_features, svmlight_rows, tell_columns
 from minrisk.cli.costs import read_costs
 from minrisk.cli.streams import note, say, written_on
+from minrisk.decisions.deciding import decides_by_any_costs
+from minrisk.decisions.priors import estimate_priors
 from minrisk.tables.files import Table, kind_of, missing_columns, open_tables
 from minrisk.tables.svmlight import is_svmlight
 from minrisk.tables.text import Dialect
@@ -39,6 +40,20 @@ from minrisk.tables.writing import csv_parts, safe_texts, write_table
     help="Copy these columns of DATA, as they are, to the front of the output; may be given several times.",
 )
 @options.costs("Decide by these, without a new fit. Default: those the model was trained on.")
+@click.option(
+    "--priors",
+    metavar="SHARES",
+    help="Shares of the classes among the rows of DATA, where they differ from the training: ill=0.1,well=0.9; or "
+    "'estimate', which finds them by these rows.",
+)
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    metavar="DECISION=MOST",
+    help="Make this decision about so many rows at most: a number of rows, or a share of them such as 0.05 or 5%; "
+    "40..100 is the least and the most. May be given several times.",
+)
 @click.option("--probabilities", "--proba", is_flag=True, help="Add a column of probabilities for each class.")
 @click.option(
     "--safe-text",
@@ -54,6 +69,8 @@ def predict(
     out: Path | None,
     keep: tuple[str, ...],
     costs: str | None,
+    priors: str | None,
+    limits: tuple[str, ...],
     probabilities: bool,
     safe_text: bool,
     numeric: tuple[str, ...],
@@ -76,10 +93,11 @@ def predict(
         front = [table.cells(kept)] if kept else []
         X = _table_features(estimator, table, kept, numeric)
 
-    parts = [pd.DataFrame({"decision": _decisions(estimator, X, costs, model, stated)})]
+    told = _told(estimator, X, priors, limits, model)
+    parts = [pd.DataFrame({"decision": _decisions(estimator, X, costs, told, model, stated)})]
     if probabilities:
         columns = [f"probability of {label}" for label in estimator.classes_.tolist()]
-        parts.append(pd.DataFrame(_probabilities(estimator, X, model), columns=columns))
+        parts.append(pd.DataFrame(_probabilities(estimator, X, told.get("priors"), model), columns=columns))
     if kept:
         _check_apart(kept, [name for part in parts for name in part.columns])
     result = pd.concat([*front, *parts], axis=1)
@@ -133,19 +151,72 @@ def _print_table(frame: pd.DataFrame, quoted: bool) -> None:
         say(text, end="")
 
 
-def _decisions(estimator: Any, X: Any, costs: str | None, model: Path, stated: Dialect) -> Any:
+def _told(estimator: Any, X: Any, priors: str | None, limits: Sequence[str], model: Path) -> dict[str, Any]:
+    """Return what else `predict` is told: shares of the classes, which are said if rows tell them, and limits."""
+    if priors is None and not limits:
+        return {}
+    if not decides_by_any_costs(estimator):
+        raise click.ClickException(
+            f"the model {model} decides by the costs it was trained on: leave out --priors and --limit, or fit one with "
+            "--method minrisk (and --surrogate auto, softmax or exponential)."
+        )
+    told: dict[str, Any] = {}
+    if priors == "estimate":
+        found = estimate_priors(estimator, X)
+        shares = ", ".join(f"{label} {share:.3g}" for label, share in zip(found.classes, found.shares, strict=True))
+        note(f"shares of the classes: {shares}" if found.known else f"the shares of the training stay: {found.reason}")
+        told["priors"] = found.shares
+    elif priors is not None:
+        told["priors"] = {label: _number(share, "--priors") for label, share in _pairs(priors.split(","), "--priors")}
+    if limits:
+        told["limits"] = {label: _limit(most) for label, most in _pairs(limits, "--limit")}
+    return told
+
+
+def _pairs(given: Sequence[str], option: str) -> list[tuple[str, str]]:
+    """Return labels and what stands behind the last = of each."""
+    pairs = [tuple(map(str.strip, one.rpartition("=")[::2])) for one in given]
+    for one, (label, value) in zip(given, pairs, strict=True):
+        if not label or not value:
+            raise click.BadParameter(f"must be LABEL=NUMBER, got {one!r}", param_hint=option)
+    labels = [label for label, _ in pairs]
+    if twice := {label for label in labels if labels.count(label) > 1}:
+        raise click.BadParameter(f"must name each label once, got {min(twice)!r} again", param_hint=option)
+    return pairs
+
+
+def _limit(most: str) -> Any:
+    """Return the most, or the least and the most: whole numbers are rows, others and per cents shares."""
+    if ".." in most:
+        return tuple(_limit(end) if end else None for end in most.split("..", 1))
+    if most.endswith("%"):
+        return _number(most[:-1], "--limit") / 100.0
+    return int(most) if most.isdecimal() else _number(most, "--limit")
+
+
+def _number(text: str, option: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise click.BadParameter(f"must be a number, got {text!r}", param_hint=option) from None
+
+
+def _decisions(
+    estimator: Any, X: Any, costs: str | None, told: Mapping[str, Any], model: Path, stated: Dialect
+) -> Any:
     if costs is None:
-        return by_blocks(estimator.predict, X)
+        return by_blocks(lambda rows: estimator.predict(rows, **told), X, "limits" in told)
     cost = read_costs(costs, estimator.classes_, f"the model {model}", stated)
-    if "cost" not in inspect.signature(estimator.predict).parameters or not hasattr(estimator, "predict_proba"):
+    if not decides_by_any_costs(estimator):
         raise click.ClickException(
             f"the model {model} decides by the costs it was trained on: leave out --costs, or fit one with "
             "--method minrisk (and --surrogate auto, softmax or exponential), which decides by any."
         )
-    return by_blocks(lambda rows: estimator.predict(rows, cost=cost), X)
+    return by_blocks(lambda rows: estimator.predict(rows, cost=cost, **told), X, "limits" in told)
 
 
-def _probabilities(estimator: Any, X: Any, model: Path) -> Any:
+def _probabilities(estimator: Any, X: Any, priors: Any, model: Path) -> Any:
     if not hasattr(estimator, "predict_proba"):
         raise click.ClickException(f"the model {model} has no probabilities: leave out --probabilities.")
-    return by_blocks(estimator.predict_proba, X)
+    told = {} if priors is None else {"priors": priors}
+    return by_blocks(lambda rows: estimator.predict_proba(rows, **told), X)

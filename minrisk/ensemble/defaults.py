@@ -76,6 +76,8 @@ FINISHING = 0.7  # of the seconds of training, that finishing takes at most
 EXCESS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)  # shares of the expected cost that early decisions may give away
 LEAD_ROWS = 2000  # left-out rows that leads are found from, at least, where there are so many
 JUDGED_STAGES = 1 << 20  # out-of-fold rows times classes (squared if costs differ), at most, that leads are found from
+KEPT_ROWS, KEPT_VALUES = 1 << 13, 1 << 16  # left-out rows that a model keeps, and rows times classes, at most
+KEPT_ROUNDS = 8  # of a member of each fold, which say of new rows what they said of those
 ROUNDING = 1 / 128  # of log-odds, at most (standard deviation): what rounding vectors to a common unit moves
 
 
@@ -213,6 +215,7 @@ class Settings(NamedTuple):
     n_estimators: int = 200
     cv: Any = None
     pool: bool = True
+    keep_left_out: bool = True
     binning: str = "quantile"
     max_bins: int | None = None
     seed: int = 0

@@ -339,7 +339,7 @@ def cascade_of(ensemble: Ensemble, ended: Ensemble, costs: CostMatrix) -> Cascad
     if ensemble.link is None or not rule.stops_early or n == 0 or len(rounds) == 0:
         return None
     step = judging_step(n, K, rule)
-    scores, weight = held.sampled(step)
+    scores, weight, *_ = held.sampled(step)
     whole, folded = scores.astype(np.float64), ensemble.task.folded
     # Rows say what trees answer to those that are left out; they hold no scores meanwhile.
     left_out: list[list[Rows]] = []

@@ -63,6 +63,8 @@ def refreshed(model: Any, X: Any, y: Any, sample_weight: Any, cost: Any) -> Any:
     if len(X) < 2:
         raise ValueError(f"refit_leaves needs two rows at least, got {len(X)} of some weight.")
     codes = np.searchsorted(fitted.classes_, labels)
+    fitted.trained_priors_ = np.bincount(codes, weight, len(fitted.classes_)) / math.fsum(weight)
+    fitted.left_out_ = fitted._first_rounds = None  # of the rows of the fit, which say nothing of the new calibration
     if cost is not None:
         stated = fitted._read_cost(cost, len(codes), fitted.classes_)
         if isinstance(stated, CostsPerRow):

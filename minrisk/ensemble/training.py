@@ -42,6 +42,7 @@ from minrisk.ensemble.ensemble import (
     validated_risk,
 )
 from minrisk.ensemble.finishing import finished
+from minrisk.ensemble.left_out import Kept, kept_rows
 from minrisk.ensemble.logistic import Logistic
 from minrisk.ensemble.members import CrossFit, Kind, Member, Task, cross_fit
 from minrisk.ensemble.smooth import Smooth
@@ -62,6 +63,7 @@ class Trained(NamedTuple):
     lines: list[dict[str, Any]]  # of `report`, about all ensembles
     costs: CostRegression | None  # where costs differ by row and there are probabilities
     left_out: Ensemble | None = None  # as out-of-fold rows know it, each by members that have not seen them
+    kept: Kept | None = None  # what the model keeps of rows that were left out
 
 
 def train(
@@ -117,8 +119,10 @@ def train(
             driver.kept = ensembles[best].finishing
     others = (*ensembles[:best], *ensembles[best + 1 :])
     driver.watch.describe = beside(others)
-    ensembles[best], left_out = finish(vary(ensembles[best], cost))
-    return trained(ensembles)._replace(left_out=left_out)
+    varied = vary(ensembles[best], cost)
+    kept = kept_rows(varied) if settings.keep_left_out else None
+    ensembles[best], left_out = finish(varied)
+    return trained(ensembles)._replace(left_out=left_out, kept=kept)
 
 
 # -- an ensemble -------------------------------------------------------------------------------------------------------

@@ -496,6 +496,11 @@ class Inputs:
                 f"{name} takes costs that all rows of a Dask collection share: of costs per row make answers partition "
                 "by partition."
             )
+        if options.get("limits") is not None or isinstance(options.get("priors"), str):
+            raise TypeError(
+                f"{name} takes limits, and priors='estimate', of rows that are here, since they are about all of them: "
+                "compute X first."
+            )
         few: Any = method(self, _one_row(self, X if hasattr(X, "chunks") else X._meta), *others, **options)
         return answered(partial(_answer, self, method.__name__, others, options), X, few.shape[1:], few.dtype)
 

@@ -46,7 +46,7 @@ from minrisk.io.header import (
 )
 from minrisk.io.packed_trees import room_of_trees, stored
 from minrisk.io.restore import check_scores, check_stages, restore, room_of_mantissas
-from minrisk.io.schema import GROUPS, REGRESSION, Contents, check_range
+from minrisk.io.schema import GROUPS, OTHERS, REGRESSION, Contents, check_range
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.similarities import PackedSimilarities
@@ -287,6 +287,13 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
         packed, vectors = by_levels(regression.packed, regression.vectors)
         arrays |= {f"costs_{name}": np.atleast_1d(getattr(regression, name)) for name in REGRESSION}
         arrays |= {"costs_vectors": vectors} | {f"costs_{name}": array for name, array in stored(packed).items()}
+    if (left_out := getattr(estimator, "left_out_", None)) is not None:
+        arrays |= {f"left_out_{name}": column for name, column in left_out._asdict().items()}
+        first = estimator._first_rounds
+        arrays |= {f"first_{name}": array for name, array in _vectors_and_trees(first.packed, first.vectors).items()}
+        arrays |= {f"first_{name}": getattr(first, name) for name in ("intercepts", "bounds")}
+    if (trained := getattr(estimator, "trained_priors_", None)) is not None:
+        arrays["trained_priors"] = trained
     arrays["train_loss"] = estimator.train_loss_
     for name in ("train_risk", "validation_risk", "validation_loss", "edges"):
         if (curve := getattr(estimator, name + "_", None)) is not None:
@@ -323,17 +330,7 @@ def _parts(estimator: BoostedClassifier) -> tuple[dict[str, Any], dict[str, io_a
 
 def _model_arrays(model: AdditiveModel) -> dict[str, io_arrays.Array]:
     """Return the arrays of the additive model."""
-    packed: Any = model.packed
-    vectors, arrays = model.vectors, dict[str, io_arrays.Array]()
-    if isinstance(packed, PackedTrees):
-        packed, vectors = by_levels(packed, vectors)
-        arrays |= stored(packed)
-    else:
-        arrays |= {field.name: getattr(packed, field.name) for field in fields(packed)}
-    if isinstance(vectors, RoundedVectors):
-        arrays |= {"mantissa_bytes": SIGNED.planes(vectors.mantissa.reshape(-1)), "exponent": vectors.exponent}
-    else:
-        arrays["vectors"] = vectors
+    arrays = _vectors_and_trees(model.packed, model.vectors)
     arrays["intercept"] = model.intercept
     if model.corrected is not None:
         arrays["corrected"] = model.corrected
@@ -349,14 +346,27 @@ def _model_arrays(model: AdditiveModel) -> dict[str, io_arrays.Array]:
     return arrays
 
 
+def _vectors_and_trees(packed: Any, vectors: Any) -> dict[str, io_arrays.Array]:
+    """Return the arrays of learners and of the vectors that they name."""
+    arrays = dict[str, io_arrays.Array]()
+    if isinstance(packed, PackedTrees):
+        packed, vectors = by_levels(packed, vectors)
+        arrays |= stored(packed)
+    else:
+        arrays |= {field.name: getattr(packed, field.name) for field in fields(packed)}
+    if isinstance(vectors, RoundedVectors):
+        return arrays | {"mantissa_bytes": SIGNED.planes(vectors.mantissa.reshape(-1)), "exponent": vectors.exponent}
+    return arrays | {"vectors": vectors}
+
+
 def _room_beside(arrays: Mapping[str, io_arrays.Array]) -> int:
     """Return bytes of memory that loading takes for what arrays of bytes code."""
     room = 0
-    for prefix in ("", "costs_"):
+    for prefix in ("", *OTHERS.values()):
         if isinstance(nodes := arrays.get(f"{prefix}tree_nodes"), np.ndarray):
             room += room_of_trees(int(nodes.sum(dtype=np.int64)), len(nodes))
-    if isinstance(mantissas := arrays.get("mantissa_bytes"), Planes):
-        room += room_of_mantissas(len(mantissas.numbers))
+        if isinstance(mantissas := arrays.get(f"{prefix}mantissa_bytes"), Planes):
+            room += room_of_mantissas(len(mantissas.numbers))
     return room
 
 

@@ -11,6 +11,7 @@ from minrisk._kernels._dtypes import FAR
 from minrisk._typing import FloatArray
 from minrisk.data.categories import Categories, Category, DayColumn
 from minrisk.data.labels import name_in
+from minrisk.decisions.left_out import LeftOut
 from minrisk.ensemble.cost_regression import CostRegression
 from minrisk.io.header import METHODS, SAID_OF_DATA, restore_labels
 from minrisk.io.packed_trees import read_trees
@@ -18,6 +19,7 @@ from minrisk.io.schema import COLUMN_NAMES, GROUPS, LARGEST_SCORE, Contents, n_c
 from minrisk.model.additive import FINER, AdditiveModel
 from minrisk.model.cascade import Cascade, stage_rounds
 from minrisk.model.codes import Decoder
+from minrisk.model.first_rounds import FirstRounds
 from minrisk.model.projection import Projection, SmoothScores
 from minrisk.model.rounded_vectors import RoundedVectors
 from minrisk.model.similarities import PackedSimilarities
@@ -38,6 +40,9 @@ def restore(contents: Contents) -> Any:
     estimator.model_ = _model(contents)
     if contents.algorithm == "MinRiskClassifier":
         estimator.cost_regression_ = _regression(contents)
+        estimator.left_out_, estimator._first_rounds = _left_out(contents)
+        if "trained_priors" in contents:
+            estimator.trained_priors_ = contents["trained_priors"]
     estimator._categories = _categories(contents)
     estimator.n_features_in_ = estimator._categories.n_features
     _restore_names(estimator, header)
@@ -91,7 +96,8 @@ def _model(contents: Contents) -> AdditiveModel:
         packed.check()
     else:
         packed = _trees(contents, contents.sizes["vectors"])
-    vectors = _rounded_vectors(contents) if "rounded vectors" in contents.groups else contents["vectors"]
+    shape = contents.sizes["vectors"], contents.sizes["scores"]
+    vectors = _rounded_vectors(contents, shape) if "rounded vectors" in contents.groups else contents["vectors"]
     smooth = None
     if "smooth scores" in contents.groups:
         center, scale, landmarks, of_landmarks, width = _parts(contents, "smooth scores")
@@ -129,11 +135,10 @@ def room_of_mantissas(n: int) -> int:
     return 2 * n
 
 
-def _rounded_vectors(contents: Contents) -> RoundedVectors:
-    """Return vectors in 16 bits an entry."""
-    shape = contents.sizes["vectors"], contents.sizes["scores"]
+def _rounded_vectors(contents: Contents, shape: tuple[int, int], prefix: str = "") -> RoundedVectors:
+    """Return vectors in 16 bits an entry, whose arrays have names that begin so."""
     contents.take(room_of_mantissas(shape[0] * shape[1]))
-    return RoundedVectors(contents["mantissa_bytes"].reshape(shape), contents["exponent"])
+    return RoundedVectors(contents[f"{prefix}mantissa_bytes"].reshape(shape), contents[f"{prefix}exponent"])
 
 
 def _cascade(contents: Contents) -> Cascade | None:
@@ -183,12 +188,32 @@ def _regression(contents: Contents) -> CostRegression | None:
     if "regression of costs" not in contents.groups:
         return None
     packed = _trees(contents, contents.sizes["cost vectors"], "costs_")
-    unit, means, vectors, bounds = (contents[f"costs_{name}"] for name in ("unit", "means", "vectors", "bounds"))
-    if bounds[0] != 0 or bounds[-1] != len(packed) or np.any(bounds[1:] < bounds[:-1]):
-        raise ValueError("its array 'costs_bounds' must lead from 0 to the number of trees, in order.")
+    unit, means, vectors = (contents[f"costs_{name}"] for name in ("unit", "means", "vectors"))
+    bounds = check_bounds(contents, "costs_bounds", len(packed))
     if not _largest(means) + len(packed) * _largest(vectors) <= LARGEST_SCORE:
         raise ValueError("its costs of rows could be beyond what a number holds.")
     return CostRegression(float(unit[0]), means, packed, vectors, bounds)
+
+
+def _left_out(contents: Contents) -> tuple[LeftOut, FirstRounds] | tuple[None, None]:
+    """Return what is kept of rows that the fit left out, and who says the same of new ones; None: nothing is."""
+    if "left-out rows" not in contents.groups:
+        return None, None
+    packed, link = _trees(contents, contents.sizes["first vectors"], "first_"), contents.header["link"]
+    vectors = _rounded_vectors(contents, (contents.sizes["first vectors"], contents.sizes["classes"]), "first_")
+    bounds = check_bounds(contents, "first_bounds", len(packed))
+    first = FirstRounds(packed, vectors, contents["first_intercepts"], bounds, link)
+    for fold in range(first.n_folds):
+        check_scores(first.member(fold, contents.sizes["features"]))
+    return LeftOut(*_parts(contents, "left-out rows")), first
+
+
+def check_bounds(contents: Contents, name: str, n_trees: int) -> np.ndarray:
+    """Return where trees begin that are for one class or fold after another; raises `ValueError`."""
+    bounds = contents[name]
+    if bounds[0] != 0 or bounds[-1] != n_trees or np.any(bounds[1:] < bounds[:-1]):
+        raise ValueError(f"its array {name!r} must lead from 0 to the number of trees, in order.")
+    return bounds
 
 
 def _parts(contents: Contents, group: str) -> list[np.ndarray]:

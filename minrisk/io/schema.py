@@ -75,6 +75,13 @@ SIMILARITIES = {
     "scale": Numbers(("features",), least=math.ulp(0.0)),
     "fill": Numbers(("features",)),
 }
+OTHERS = {"cost": "costs_", "first": "first_"}  # what names of arrays of trees begin with that are not the model's
+FIRST_ROUNDS = {
+    "mantissa_bytes": Numbers(("first mantissas", "first width"), BYTES, -(1 << 15), (1 << 15) - 1, coding=SIGNED),
+    "exponent": Numbers(("first vectors",), INT16, *EXPONENTS),
+    "intercepts": Numbers(("folds", "classes")),
+    "bounds": Numbers(("folds + 1",), INT64, 0, "first trees + 1"),
+}
 REGRESSION = {
     "unit": Numbers(("one",), least=0),
     "means": Numbers(("classes", "decisions")),
@@ -84,15 +91,15 @@ REGRESSION = {
 Group = Mapping[str, Numbers]
 
 
-def _regression(trees: Group) -> Group:
-    """Return the arrays of a regression of costs, whose trees see the features only."""
-    ends = {name: f"cost {part.most}" if isinstance(part.most, str) else part.most for name, part in trees.items()}
+def _others(trees: Group, of: str, beside: Group) -> Group:
+    """Return arrays of trees that are not the model's, and of what belongs to them; they see the features only."""
+    ends = {name: f"{of} {part.most}" if isinstance(part.most, str) else part.most for name, part in trees.items()}
     ends["table_feature"] = "features"
     parts = {
-        name: part._replace(shape=tuple(f"cost {size}" for size in part.shape), most=ends[name])
+        name: part._replace(shape=tuple(f"{of} {size}" for size in part.shape), most=ends[name])
         for name, part in trees.items()
     }
-    return {f"costs_{name}": part for name, part in (parts | REGRESSION).items()}
+    return {f"{OTHERS[of]}{name}": part for name, part in (parts | beside).items()}
 
 
 GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
@@ -132,7 +139,16 @@ GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
         "smooth_vectors": Numbers(("landmarks", "scores")),
         "smooth_width": Numbers(("one",), least=math.ulp(0.0)),
     },
-    "regression of costs": _regression(TREES),
+    "regression of costs": _others(TREES, "cost", REGRESSION),
+    "first rounds": _others(TREES, "first", FIRST_ROUNDS),
+    "left-out rows": {
+        "left_out_probabilities": Numbers(("left-out rows", "classes"), (np.float32,), 0, 1),
+        "left_out_labels": Numbers(("left-out rows",), INT64, 0, "classes"),
+        "left_out_folds": Numbers(("left-out rows",), INT64, 0, "folds"),
+        "left_out_weight": Numbers(("left-out rows",), least=0),
+        "left_out_told": Numbers(("left-out rows", "classes"), (np.float32,), 0, 1),
+    },
+    "class shares": {"trained_priors": Numbers(("classes",), least=0, most=1)},
     "costs": {"cost": Numbers(("classes", "decisions"), least=0)},
     "stated costs": {"stated": Numbers(("stated classes", "stated decisions"), least=0)},
     "categories": {"category_numbers": Numbers(("category numbers",))},
@@ -160,7 +176,8 @@ def named_sizes(
         If an array has another dtype, or other dimensions.
     """
     sizes = {"one": 1, "two": 2, **known}
-    follow = {f"{of}{size}" for of in ("", "cost ") for size in ("leaves", "leaf bytes")} | {"mantissas"}
+    follow = {f"{of}{size}" for of in ("", *map("{} ".format, OTHERS)) for size in ("leaves", "leaf bytes")}
+    follow |= {"mantissas", "first mantissas"}
     for name, part in parts.items():
         dtype, shape = kinds[name]
         if dtype not in part.dtypes or len(shape) != len(part.shape):
@@ -181,7 +198,8 @@ def named_sizes(
 def _that_follow(sizes: Mapping[str, int]) -> dict[str, int]:
     """Return sizes that follow from others: each tree has a leaf more than splits."""
     found = {"mantissas": sizes.get("vectors", 0) * sizes.get("scores", 0)}
-    for of in ("", "cost "):
+    found["first mantissas"] = sizes.get("first vectors", 0) * sizes["classes"]
+    for of in ("", *map("{} ".format, OTHERS)):
         if f"{of}splits" in sizes:
             n_splits, n_trees = sizes[f"{of}splits"], sizes[f"{of}trees"]
             nodes = 2 * n_splits + n_trees
@@ -412,7 +430,8 @@ LAWS = (
     Law(
         "its leaves must name a vector each, or none does.",
         lambda f: all(
-            f.sizes.get(f"{of}naming leaves", 0) in (0, f.sizes.get(f"{of}leaves", 0)) for of in ("", "cost ")
+            f.sizes.get(f"{of}naming leaves", 0) in (0, f.sizes.get(f"{of}leaves", 0))
+            for of in ("", *map("{} ".format, OTHERS))
         ),
     ),
     Law("its lines in leaves need values.", lambda f: "lines" not in f.groups or "values" in f.groups),
@@ -441,6 +460,13 @@ LAWS = (
     Law(
         "its regression of costs has no probabilities to go with.",
         lambda f: f.is_posterior or "regression of costs" not in f.groups,
+    ),
+    Law(
+        "its left-out rows need the first rounds of members, these need left-out rows, and both need probabilities.",
+        lambda f: (
+            f.groups.isdisjoint({"left-out rows", "first rounds"})
+            or ({"left-out rows", "first rounds", "class shares"} <= f.groups and f.is_posterior)
+        ),
     ),
     Law("its stated costs need costs.", lambda f: "stated costs" not in f.groups or "costs" in f.groups),
     Law(

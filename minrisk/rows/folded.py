@@ -44,6 +44,8 @@ class Sample(NamedTuple):
 
     scores: np.ndarray  # (m, D) float32
     weight: FloatArray  # (m,) as stated
+    label: IntArray  # (m,)
+    fold: IntArray  # (m,)
 
 
 class FewRows(NamedTuple):
@@ -253,7 +255,8 @@ class HeldOut:
         rows, n = self._rows, self._n_here
         numbers = rows.place.numbers_of_all(len(rows.folds))[:n]
         chosen = np.flatnonzero(numbers % step == 0)
-        own = numbers[chosen], self._scores[chosen], rows.stated.weight[chosen]
+        label, fold = rows.stated.label[chosen].astype(np.int64), rows.folds[chosen].astype(np.int64)
+        own = numbers[chosen], self._scores[chosen], rows.stated.weight[chosen], label, fold
         return Sample(*rows.collected(*own)[1:])
 
     def forgotten(self) -> Self:
@@ -307,6 +310,12 @@ class FoldedRows:
         for part, of_rows in zip(sums, in_two_parts(self.stated.weight, factor, self.sum_bits), strict=True):
             np.add.at(part, (self.folds, self.stated.label), of_rows)
         return of_two_parts(self.exchange.added(sums), factor, self.sum_bits)
+
+    @property
+    def class_shares(self) -> FloatArray:
+        """Return the share of each class by weight, (K,)."""
+        weight = self._class_weight.sum(axis=0)
+        return np.asarray(weight / weight.sum())
 
     @cached_property
     def cost_facts(self) -> CostFacts:
