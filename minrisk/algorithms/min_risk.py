@@ -118,8 +118,8 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
         hundred kilobytes.
         False leaves :func:`minrisk.guarantee`, :func:`minrisk.monitor` and ``priors="estimate"`` without it.
     time_budget : float, optional
-        Seconds that the fit may take. Time that is left after the last round goes to further members, so the model
-        depends on the machine.
+        Seconds that the fit may take. Time that is left after the last round goes to further rounds and members, so
+        the model depends on the machine.
         By default the fit takes as long as it takes.
     random_state : int or RandomState, optional
         Seed of the folds and of everything else that is drawn. An int makes the fit repeatable.
@@ -200,7 +200,7 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
       counts more for many classes and hardly more beyond 70 000 rows. Few rows hardly pay, and the more has been done,
       the more a further part of it must bring. Kinds beside the plain one are tried for at most 5 million rows times
       rounds. If you state `n_estimators`, that is the limit, and work has no price. What is left of a `time_budget`
-      goes to further members, whose work has none either.
+      goes to further rounds and members, whose work has none either.
     - `learning_rate` on more than 15 000 rows: 0.5 (15 000 / n)^(1/2), but at least 0.35.
     - `max_leaf_nodes` on few rows: one leaf for each 20 rows up to 24, but at least 8 (16 if there are more features
       than rows).

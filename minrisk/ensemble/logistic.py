@@ -51,11 +51,6 @@ class BinColumns(NamedTuple):
     tree: Tree
     values: FloatArray  # (leaves, m): of each column in each leaf, 0 in the mean of the rows
     share: FloatArray  # (leaves,): of the rows in each
-    leaf: IntArray  # (n,): of the rows that the columns were learnt from
-
-    def of_rows(self) -> FloatArray:
-        """Return the columns of these rows, (m, n)."""
-        return np.ascontiguousarray(self.values.T[:, self.leaf])
 
 
 def leaf_ends(n_bins: int, missing: bool, most: int) -> IntArray:
@@ -114,8 +109,8 @@ def with_new_missing(tree: Tree, thresholds: FloatArray) -> Tree:
 
 def bin_columns_of(
     feature: int, bins: IntArray, x: FloatArray, weight: FloatArray, thresholds: FloatArray, most: int, is_code: bool
-) -> BinColumns | None:
-    """Make columns of one feature; None: it is constant.
+) -> tuple[BinColumns, IntArray] | None:
+    """Make columns of one feature, and say in which leaf of its tree each row is; None: it is constant.
 
     Parameters
     ----------
@@ -147,7 +142,7 @@ def bin_columns_of(
         return None
     values = np.concatenate(columns, axis=1)
     values -= product(share, values)
-    return BinColumns(feature, balanced_tree(feature, ends, thresholds, False), values, share, leaf)
+    return BinColumns(feature, balanced_tree(feature, ends, thresholds, False), values, share), leaf.astype(np.int16)
 
 
 def _of_numbers(
@@ -206,6 +201,7 @@ def weighed_trees(
 
 
 # -- members ----------------------------------------------------------------------------------------------------------
+COLUMNS_TOGETHER = 64  # whose squares are in memory at a time
 MOST_AXES = 1024  # columns: of more, principal axes would take longer than they save
 MOST_ITERATIONS = 500  # for a penalty
 
@@ -433,10 +429,16 @@ def fit_design(task: Task) -> Design | None:
         found += [] if own is None else [own]
     if not found:
         return None
-    Z = np.concatenate([one.of_rows() for one in found])
+    del X, binned  # the columns of all rows are the peak of memory
+    Z, first = np.empty((sum(one.values.shape[1] for one, _ in found), len(rows))), 0
+    for one, leaf in found:
+        last = first + one.values.shape[1]
+        Z[first:last], first = one.values.T[:, leaf], last
     axes = None
     if len(Z) <= MOST_AXES:
         axes = eigenvectors(product(Z * share, Z.T))[1]
         Z = product(axes.T, Z)
-    squares = product(Z**2, share)
-    return Design(found, axes, Z, squares, few.label[rows].astype(np.int64), weight, bounds)
+    squares = np.concatenate(
+        [product(part**2, share) for part in np.array_split(Z, max(1, len(Z) // COLUMNS_TOGETHER))]
+    )
+    return Design([one for one, _ in found], axes, Z, squares, few.label[rows].astype(np.int64), weight, bounds)

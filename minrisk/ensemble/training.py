@@ -194,9 +194,11 @@ def challenge(ensemble: Ensemble, members: list[Member], fit: CrossFit, cost: Fl
 
 
 def vary(ensemble: Ensemble, cost: FloatArray) -> Ensemble:
-    """Return the ensemble with members that have other seeds and settings, until the budget of time is used up.
+    """Return the ensemble with further members, until the budget of time is used up.
 
-    Each joins by the share that out-of-fold rows give it, if their decisions then cost no more than before.
+    The first ones go on from the rounds of the plain members, if the price of work ended these, and others have other
+    seeds and settings. Each kind joins by the share that out-of-fold rows give it, if their decisions then cost no more
+    than before.
     """
     task, n, risk = ensemble.task, ensemble.held.n_folds, validated_risk(ensemble, cost)
     driver, random, number = task.driver, np.random.RandomState(task.settings.seed), 0
@@ -213,7 +215,9 @@ def vary(ensemble: Ensemble, cost: FloatArray) -> Ensemble:
                 factors = Varied.drawn(random, task.settings.left_open)
             base = bases[chosen]
             assert isinstance(base, Plain)
-            kind = Varied(base, factors, int(random.randint(1 << 31)))
+            by_price = usual.kind.work(1) > 0.0 and usual.n_rounds == usual.curve[-1][0]  # and not out of patience
+            begun = usual.members if number == 1 and by_price else None
+            kind = Varied(base, factors, int(random.randint(1 << 31)), begun)
             joined = challenge(ensemble, *trial(kind), cost)
             validated = validated_risk(joined, cost)
             if joined.fits[-1].kind is kind and validated <= risk:

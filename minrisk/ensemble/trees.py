@@ -240,13 +240,18 @@ class Plain(Kind):
         if self.task.driver.stop.over:
             return made
         # The name says what its rounds go on from, so that those of another beginning are not taken for them.
-        member = self._member(fold, None, f" {len(made.trees)} {made.log_scale!r}")
+        member = self._gone_on(fold, None, made)
+        member.go_on(n_rounds)
+        return member.result(n_rounds)
+
+    def _gone_on(self, fold: int, left_out: int | None, made: Progress) -> TreeMember:
+        """Return a member that goes on from these rounds."""
+        member = self._member(fold, left_out, f" {len(made.trees)} {made.log_scale!r}")
         if member.progress is None:
             member.start_at(made)
             member.progress = made
-            member.progress = member.result(n_rounds)  # which does not hold the rows
-        member.go_on(n_rounds)
-        return member.result(n_rounds)
+            member.progress = member.result(len(made.trees))  # which does not hold the rows
+        return member
 
     # -- where no row is left out ----------------------------------------------------------------------------------
     def unsure(self) -> CrossFit:
@@ -354,11 +359,16 @@ class Varied(Plain):
     factors : dict
         On settings.
     seed : int
+    begun : sequence of Progress, optional
+        Rounds of members that the price of work ended, from which these go on.
     """
 
     name = "varied"
 
-    def __init__(self, base: Plain, factors: dict[str, float], seed: int) -> None:
+    def __init__(
+        self, base: Plain, factors: dict[str, float], seed: int, begun: Sequence[Progress] | None = None
+    ) -> None:
+        self._begun = begun
         self.base: Plain = base.base if isinstance(base, Varied) else base
         self.rate = self.base.rate
         self._factors = {**dict.fromkeys(defaults.VARIED, 1.0), **factors}
@@ -369,6 +379,12 @@ class Varied(Plain):
             seed=seed,
         )
         super().__init__(self.base.task._replace(settings=settings))
+
+    def member(self, fold: int | None) -> TreeMember:
+        """Return a member to be trained on the other folds."""
+        if self._begun is None or fold is None:
+            return super().member(fold)
+        return self._gone_on(fold, fold, self._begun[fold])
 
     @staticmethod
     def drawn(random: np.random.RandomState, left_open: frozenset[str]) -> dict[str, float]:

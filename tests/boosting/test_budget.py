@@ -110,6 +110,21 @@ def test_time_that_is_left_is_used_for_variations(processor_clock):
     assert sum(line["share"] for line in model.selection_ if line["surrogate"] == model.surrogate_) == pytest.approx(1)
 
 
+def test_rounds_that_their_price_ended_go_on_first(monkeypatch, processor_clock):
+    X = np.random.default_rng(0).normal(size=(2000, 4))
+    y = (X[:, 0] * X[:, 1] > 0) + 2 * (X[:, 2] > 0)
+    monkeypatch.setattr(defaults, "DEAR_WORK", 1e5)
+    begun, made = [], Varied.__init__
+    monkeypatch.setattr(Varied, "__init__", lambda own, *args: (begun.append((own, args[3])), made(own, *args))[1])
+    model = MinRiskClassifier(random_state=0, time_budget=3.0, pool=False, surrogate="softmax").fit(X, y)
+    (kind, rounds), *others = begun
+    assert rounds is not None and all(later is None for _, later in others)
+    first = kind.member(0)
+    assert len(first.progress.trees) == len(rounds[0].trees) > 0
+    lines = {line["variant"]: line["n_rounds"] for line in model.selection_[:2]}
+    assert lines["varied"] > len(rounds[0].trees)
+
+
 def test_nothing_is_tried_where_nothing_can_be_gained(processor_clock):
     X, y = blobs(200, 5, 2)
     X[:, 0] += 100 * y
