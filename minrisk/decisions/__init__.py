@@ -1,0 +1,1 @@
+"""From probabilities to decisions: other class frequencies, capacities, guarantees, and what decisions cost."""
