@@ -5,23 +5,23 @@ The cheapest decisions solve a transportation problem, whose dual asks for a pri
 
 .. math:: \max_p \sum_i \min_d (c_{id} + p_d) - \sum_d \max(h_d p_d, l_d p_d).
 
-The dual is concave and, changed of sign, L-natural-convex: prices are best if and only if raising or lowering a *set* of
-them together does not help (Murota, *Discrete Convex Analysis*, 2003, ch. 7 and 10). So the search goes uphill by sets:
+The dual is concave and, changed of sign, L-natural-convex: prices are best if and only if raising or lowering a *set*
+of them together does not help (Murota, *Discrete Convex Analysis*, 2003, ch. 7 and 10). So sets are moved uphill:
 
 1. The rows that have several cheapest decisions at these prices are shared out by a maximal flow. If all limits can be
-   kept, with no place left where a price says there is none, the decisions are the cheapest ones: primal and dual agree.
+   kept, and those with a price are used up, the decisions are the cheapest ones: primal and dual agree.
 2. Otherwise a minimal cut names the set. It is moved to the best point along this line, which is an order statistic of
    the rows' differences.
 
-No step is left to chance and none can stall, as coordinates alone could. The way is short since prices come from a part
-of the rows, and then from those that are nearly undecided, with a slack below which differences count as none that
+This cannot stall as a search along coordinates could. Few steps are needed, since first prices come from a part of the
+rows, and better ones from those that are nearly undecided, with a slack below which differences count as none and which
 shrinks from phase to phase (cost scaling). The last search is among all rows, without slack.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -42,7 +42,6 @@ ROUNDING = 16.0 * float(np.finfo(np.float64).eps)  # of costs and prices: smalle
 WHOLE = 1e-12  # of a number of rows: shares that miss a whole number by less mean that one
 FEW_ROWS = 1 << 14  # rows that prices are first sought with
 UNDECIDED = 16  # one in so many rows is looked at next
-REFOCUSED = 4  # times that other rows are nearly undecided than was thought
 NARROWED = 8.0  # factor by which slack shrinks
 BLOCK = 1 << 15  # rows at a time, so that their costs stay in the cache
 SPREADS = 12.0  # standard deviations of a count around its mean beyond which nothing happens
@@ -85,8 +84,8 @@ def read_limits(limits: Any, decisions: Any, n: int, classes: Any = ()) -> tuple
     """
     if not isinstance(limits, Mapping):
         raise TypeError(
-            f"limits must be a dict of decisions and numbers, got {type(limits).__name__}: write {{'refer': 100}} for at "
-            "most 100 rows or {'refer': 0.05} for at most this share of them."
+            f"limits must be a dict of decisions and numbers, got {type(limits).__name__}: write {{'refer': 100}} for "
+            "at most 100 rows or {'refer': 0.05} for at most this share of them."
         )
     names, labels = as_labels(decisions, "decisions"), list(limits)
     known = as_labels(classes)
@@ -107,7 +106,7 @@ def read_limits(limits: Any, decisions: Any, n: int, classes: Any = ()) -> tuple
         taken[at] = label
         low[at], high[at] = _bounds(label, limits[label], n)
     _check_feasible(names, low, high, n)
-    return low, np.minimum(high, n)
+    return low, high
 
 
 def _bounds(label: Any, limit: Any, n: int) -> tuple[int, int]:
@@ -121,15 +120,19 @@ def _bounds(label: Any, limit: Any, n: int) -> tuple[int, int]:
         high = math.floor(most + WHOLE * most)
     if low > high and least is not None and most is not None and least <= most:
         raise ValueError(
-            f"limits[{label!r}] must leave a whole number of rows, got {limit!r}, which of {n} rows is from {least:g} to "
-            f"{most:g}: lower the first number or raise the second one."
+            f"limits[{label!r}] must leave a whole number of rows, got {limit!r}, which of {n} rows is from {least:g} "
+            f"to {most:g}: lower the first number or raise the second one."
         )
     if low > high and most is not None:
         raise ValueError(
-            f"limits[{label!r}] must have its lower limit first, got {limit!r}, at least {low} and at most {high} of {n} "
-            "rows: exchange the two or raise the upper one."
+            f"limits[{label!r}] must have its lower limit first, got {limit!r}, at least {low} and at most {high} of "
+            f"{n} rows: exchange the two or raise the upper one."
         )
-    return low, high
+    if low > n:
+        raise ValueError(
+            f"limits[{label!r}] must ask for no more than the {n} rows that there are, got {limit!r}: lower it."
+        )
+    return low, min(high, n)
 
 
 def _rows(label: Any, limit: Any, given: Any, n: int) -> float | int | None:
@@ -240,10 +243,12 @@ def assigned(expected: FloatArray, low: IntArray, high: IntArray) -> Assignment:
     counts = np.bincount(nearest.chosen, minlength=D)
     if np.all((low <= counts) & (counts <= high)):
         return Assignment(nearest.chosen, prices)
-    prices, chosen = _best_prices(costs, low, high, _first_prices(costs, low, high), 0.0)
+    prices, chosen = _best_prices(costs, low, high, _first_prices(costs, low, high))
     if chosen is None:
-        raise ValueError(f"limits cannot be kept: expected lower ones that sum to {n} at most and upper ones to {n} at "
-                         f"least, got {low.sum()} and {high.sum()}: read them by read_limits.")
+        raise ValueError(
+            f"limits cannot be kept: expected lower ones that sum to {n} at most and upper ones to {n} at "
+            f"least, got {low.sum()} and {high.sum()}: read them by read_limits."
+        )
     return Assignment(chosen, _marginal_prices(costs, chosen, low, high))
 
 
@@ -388,60 +393,87 @@ def _largest(values: FloatArray, k: int) -> float:
 
 
 def _best_prices(
-    costs: FloatArray, low: IntArray, high: IntArray, prices: FloatArray, slack: float
+    costs: FloatArray, low: IntArray, high: IntArray, prices: FloatArray, slack: float = 0.0, reach: float = math.inf
 ) -> tuple[FloatArray, IntArray | None]:
-    """Return prices with decisions that are within `slack` of the cheapest ones; None: no decisions keep to the limits.
+    """Return prices with decisions that are within `slack` of the cheapest ones, which keep to the limits.
 
-    Each step raises the dual, so that none comes twice.
+    Each step raises the dual, so that none comes twice. No decisions (None) if none keep to the limits, or if prices
+    move by more than `reach` against each other.
     """
-    D = len(costs)
-    prices = prices.copy()
+    start, prices = prices, prices.copy()
     while True:
         ties = _ties(costs, prices, slack)
         shares = _shared_out(ties, np.where(prices > 0.0, high, low), np.where(prices < 0.0, low, high))
         if not isinstance(shares, _Cut):
-            ties.first[ties.rows[np.argsort(ties.kind, kind="stable")]] = np.repeat(
-                np.tile(np.arange(D), len(shares)), shares.ravel()
-            )
+            order = ties.rows[np.argsort(ties.kind, kind="stable")]
+            ties.first[order] = np.repeat(np.tile(np.arange(len(costs)), len(shares)), shares.ravel())
             return prices, ties.first
         step = _step(costs, prices, shares, low, high)
         if not math.isfinite(step):
             return prices, None
         prices[shares.decisions] += shares.sign * step
+        if np.ptp(prices - start) > reach:
+            return prices, None
 
 
-def _narrowed_prices(costs: FloatArray, low: IntArray, high: IntArray, prices: FloatArray) -> FloatArray:
-    """Return prices that are nearly best, with less and less slack until hardly a row is within it."""
+def _narrowed(
+    costs: FloatArray, low: IntArray, high: IntArray, prices: FloatArray, reach: float = math.inf
+) -> FloatArray:
+    """Return prices that are nearly best, by slack that shrinks until few rows are within it; or the first out of reach."""
+    start = prices
+    for slack in _slacks(costs, prices):
+        prices, _ = _best_prices(costs, low, high, prices, slack, reach)
+        if np.ptp(prices - start) > reach:
+            break
+    return prices
+
+
+def _slacks(costs: FloatArray, prices: FloatArray) -> Iterator[float]:
     slack, left = float(_nearest(costs, prices).gap.mean()), float(costs.shape[1])
     while left > 1.0 and slack > 0.0:
         slack, left = slack / NARROWED, left / NARROWED
+        yield slack
+
+
+def _first_prices(costs: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
+    """Return prices to begin with: of some rows, and then of those nearly undecided, the others left where they are.
+
+    If prices move so far that others do not stay there, all rows are asked with less and less slack until they do.
+    """
+    D, n = costs.shape
+    every = n // FEW_ROWS
+    if every < 4:
+        return _narrowed(costs, low, high, np.zeros(D))
+    some = np.ascontiguousarray(costs[:, ::every])
+    m = some.shape[1]
+    prices = _narrowed(some, low * m // n, -(-high * m // n), np.zeros(D))
+    for slack in _slacks(costs, prices):
+        found, moved, widest = _of_undecided(costs, low, high, prices)
+        if moved <= widest:
+            return found
         prices, _ = _best_prices(costs, low, high, prices, slack)
     return prices
 
 
-def _first_prices(costs: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
-    """Return prices to begin with: of some rows, and then of those nearly undecided, the others left where they are."""
+def _of_undecided(
+    costs: FloatArray, low: IntArray, high: IntArray, prices: FloatArray
+) -> tuple[FloatArray, float, float]:
+    """Return the best prices if only nearly undecided rows move, how far they are, and how far they may be for that."""
     D, n = costs.shape
-    every = n // FEW_ROWS
-    if every < 4:
-        return _narrowed_prices(costs, low, high, np.zeros(D))
-    some = np.ascontiguousarray(costs[:, ::every])
-    m = some.shape[1]
-    prices = _narrowed_prices(some, low * m // n, -(-high * m // n), np.zeros(D))
-    for _ in range(REFOCUSED):
-        chosen, gap = _nearest(costs, prices)
-        widest = float(np.partition(gap, n // UNDECIDED)[n // UNDECIDED])
-        rows = np.flatnonzero(gap <= widest)
-        some, m = costs[:, rows], len(rows)
-        decided = np.bincount(chosen, minlength=D) - np.bincount(chosen[rows], minlength=D)
-        least, most = np.maximum(low - decided, 0), np.clip(high - decided, 0, m)
-        if m > n // 2 or least.sum() > m:
-            break
-        found, _ = _best_prices(some, least, most, _narrowed_prices(some, least, most, prices), 0.0)
-        moved, prices = float(np.ptp(found - prices)), found
-        if moved <= widest:  # the others are where they were
-            break
-    return prices
+    chosen, gap = _nearest(costs, prices)
+    widest = float(np.partition(gap, n // UNDECIDED)[n // UNDECIDED])
+    rows = np.flatnonzero(gap <= widest)
+    some, m = costs[:, rows], len(rows)
+    if m > n // 2:  # ties: there are few prices to try, and no row can be left out
+        return prices, 0.0, 0.0
+    decided = np.bincount(chosen, minlength=D) - np.bincount(chosen[rows], minlength=D)
+    least, most = np.maximum(low - decided, 0), np.clip(high - decided, 0, m)
+    if least.sum() > m:
+        return prices, math.inf, widest
+    found = _narrowed(some, least, most, prices, widest)
+    if np.ptp(found - prices) <= widest:
+        found, _ = _best_prices(some, least, most, found)
+    return found, float(np.ptp(found - prices)), widest
 
 
 def _marginal_prices(costs: FloatArray, chosen: IntArray, low: IntArray, high: IntArray) -> FloatArray:
@@ -468,3 +500,156 @@ def _marginal_prices(costs: FloatArray, chosen: IntArray, low: IntArray, high: I
     for _ in range(D):
         prices = np.minimum(prices, (prices + change).min(axis=1))
     return np.where(is_floor, np.maximum(prices, 0.0), prices) + 0.0
+
+
+# -- rows that come singly ---------------------------------------------------------------------------------------------
+class PricedLimits(NamedTuple):
+    """Costs by which rows that come singly are decided so that limits hold on average.
+
+    Attributes
+    ----------
+    cost : CostMatrix
+        What decisions cost, prices included: for ``model.predict(X, cost=priced.cost)`` or `apply_costs`.
+        If a price is below 0, the same number is added to all costs so that none is below 0, which changes no decision.
+    prices : dict
+        The price of each decision, in the unit of the costs: for an upper limit what one more place would save.
+    expected : dict
+        How many of the rows each decision gets by these costs.
+    interval : dict
+        For each limited decision the least and the greatest number of rows, among as many new ones, that it will get
+        with the stated confidence.
+    n : int
+        The number of rows.
+    confidence : float
+    """
+
+    cost: CostMatrix
+    prices: dict[Any, float]
+    expected: dict[Any, int]
+    interval: dict[Any, tuple[int, int]]
+    n: int
+    confidence: float
+
+
+def price_limits(model: Any, X: Any, limits: Any, cost: Any = None, *, confidence: float = 0.9) -> PricedLimits:
+    r"""Price limits by recent rows, to decide by the same prices about rows that come singly.
+
+    Limits can be kept exactly only among rows that are decided together. If each row is to be decided when it comes,
+    take the prices of a recent day, week or month: a decision whose places are scarce costs its price more.
+
+    Parameters
+    ----------
+    model : classifier
+        A fitted one with `predict_proba` and `classes_`.
+    X : array-like of shape (n, d)
+        Recent rows, which the model has not been trained on. Labels are not needed.
+    limits : dict
+        For labels of decisions an int (at most so many of n rows), a float (at most this share) or a pair (low, high).
+    cost : array-like of shape (K, D), DataFrame, dict, CSV file or CostMatrix, optional
+        By default the costs that the model has been fitted with.
+    confidence : float, default=0.9
+        Of the intervals of counts.
+
+    Returns
+    -------
+    PricedLimits
+        Costs with prices, the prices, and how many rows each decision gets by them.
+
+    Raises
+    ------
+    ValueError
+        If the model has no costs, or costs that differ by row, and none are given; or if the limits are refused by
+        `read_limits`.
+
+    Warns
+    -----
+    UserWarning
+        If so many rows are expected to cost the same by several decisions that prices cannot share them out.
+
+    Notes
+    -----
+    There are two binomial errors in the number N of n new rows that a decision gets. The share q of the population that
+    gets the decision differs from that of the recent rows, as they are a sample; and so are the new ones. Of continuous
+    costs, q is a Beta variable: what lies beyond an order statistic of n rows. If c recent rows get the decision, N is
+    then beta-binomial with n trials and parameters (c + 1, n - c) or (c, n - c + 1), the price being that of the next
+    row or of the last one. An interval reaches from the lower quantile of the second to the upper one of the first. It
+    is for rows from the same population: prices should be found again when it changes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> y = np.where(X[:, 0] + rng.normal(size=2000) > 1, "fraud", "fair")
+    >>> model = LogisticRegression().fit(X[:1000], y[:1000])
+    >>> cost = {"fair": {"fraud": 5, "refer": 1}, "fraud": {"fair": 20, "refer": 1}}
+    >>> priced = price_limits(model, X[1000:], {"refer": 100}, cost)
+    >>> priced.expected["refer"], priced.interval["refer"]
+    (100, (79, 124))
+    >>> bool(priced.prices["refer"] > 0)
+    True
+    """
+    if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0.0 < float(confidence) < 1.0:
+        raise ValueError(f"confidence must be a number between 0 and 1, got {confidence!r}: 0.9 is usual.")
+    classes = as_labels(model.classes_)
+    p = np.asarray(model.predict_proba(X), dtype=np.float64)
+    n = len(p)
+    if n == 0:
+        raise ValueError("X must have rows to find prices by, got none: give recent rows, a thousand or more.")
+    matrix = _shared_costs(model, cost, classes, n)
+    decisions = as_labels(matrix.decisions)
+    low, high = read_limits(limits, decisions, n, classes)
+    prices = assigned(product(p, matrix.values), low, high).prices
+    values = matrix.values + prices
+    priced = CostMatrix(values - min(0.0, float(values.min())), classes, decisions, allow_diagonal=True)
+    counts = np.bincount(product(p, priced.values).argmin(axis=1), minlength=len(decisions))
+    for d, label in enumerate(decisions):
+        if not low[d] - len(decisions) <= counts[d] <= high[d] + len(decisions):
+            warn_caller(
+                f"prices alone cannot keep the limit of {label!r}, expected from {low[d]} to {high[d]} rows, got "
+                f"{counts[d]}, as many rows are expected to cost the same: decide rows together with limits=, or use a "
+                "model whose probabilities differ more.",
+                UserWarning,
+            )
+    limited = [d for d in range(len(decisions)) if low[d] > 0 or high[d] < n]
+    return PricedLimits(
+        priced,
+        dict(zip(decisions, prices.tolist(), strict=True)),
+        dict(zip(decisions, counts.tolist(), strict=True)),
+        {decisions[d]: _new_counts(int(counts[d]), n, float(confidence)) for d in limited},
+        n,
+        float(confidence),
+    )
+
+
+def _shared_costs(model: Any, cost: Any, classes: Labels, n: int) -> CostMatrix:
+    """Return the one matrix of costs of all rows."""
+    given = getattr(model, "cost_", None) if cost is None else cost
+    if given is None:
+        raise ValueError(
+            "price_limits must know the costs, and got a model without any or with costs that differ by row: pass one "
+            "matrix for all rows, as cost=[[0, 1], [5, 0]] for two classes."
+        )
+    is_of_rows = isinstance(given, CostsPerRow) or has_matrices(given) or is_per_row(given, n, len(classes))
+    if is_of_rows or (is_frame(given) and is_of_samples(given, classes)):
+        raise ValueError(
+            f"price_limits must have one matrix of costs for all rows, with a row for each class, got costs for each "
+            f"of the rows, shape {np.shape(given)}: pass the costs of a typical row."
+        )
+    return aligned(given, classes, decisions=as_labels(getattr(model, "decisions_", ())))
+
+
+def _new_counts(count: int, n: int, confidence: float) -> tuple[int, int]:
+    """Return how many of n new rows get a decision that `count` of n recent rows got: both samples vary."""
+    tail = (1.0 - confidence) / 2.0
+    low = 0 if count == 0 else _quantile(tail, n, count, n - count + 1)
+    return low, n if count == n else _quantile(1.0 - tail, n, count + 1, n - count)
+
+
+def _quantile(level: float, n: int, a: int, b: int) -> int:
+    """Return the least count whose beta-binomial distribution function reaches a level; SciPy's sums from 0."""
+    mean, spread = float(betabinom.mean(n, a, b)), float(betabinom.std(n, a, b))
+    first, last = max(0, math.floor(mean - SPREADS * spread)), min(n, math.ceil(mean + SPREADS * spread))
+    below = np.cumsum(betabinom.pmf(np.arange(first, last + 1), n, a, b))
+    return first + int(np.searchsorted(below, level * below[-1]))
