@@ -237,6 +237,11 @@ def assigned(expected: FloatArray, low: IntArray, high: IntArray) -> Assignment:
     expected = np.asarray(expected, dtype=np.float64)
     n, D = expected.shape
     low, high = np.asarray(low, dtype=np.int64), np.minimum(np.asarray(high, dtype=np.int64), n)
+    if np.any(low > high) or not low.sum() <= n <= high.sum():
+        raise ValueError(
+            f"limits must leave a decision for each of the {n} rows, got lower ones {listed(low.tolist())} and upper "
+            f"ones {listed(high.tolist())}: read them by read_limits, which says what is wrong."
+        )
     costs = np.ascontiguousarray(expected.T)
     prices = np.zeros(D)
     nearest = _nearest(costs, prices)
@@ -244,11 +249,7 @@ def assigned(expected: FloatArray, low: IntArray, high: IntArray) -> Assignment:
     if np.all((low <= counts) & (counts <= high)):
         return Assignment(nearest.chosen, prices)
     prices, chosen = _best_prices(costs, low, high, _first_prices(costs, low, high))
-    if chosen is None:
-        raise ValueError(
-            f"limits cannot be kept: expected lower ones that sum to {n} at most and upper ones to {n} at "
-            f"least, got {low.sum()} and {high.sum()}: read them by read_limits."
-        )
+    assert chosen is not None  # the limits can be kept
     return Assignment(chosen, _marginal_prices(costs, chosen, low, high))
 
 
@@ -343,14 +344,16 @@ def _shared_out(ties: _Ties, low: IntArray, high: IntArray) -> IntArray | _Cut:
     T, D = ties.kinds.shape
     counts = np.bincount(ties.kind, minlength=T)
     n, least = len(ties.first), int(low.sum())
+    if least > n:
+        return _Cut(np.ones(D, dtype=np.bool_), -1.0)
     kind, decision = np.nonzero(ties.kinds)
     of_decision, further, sink = np.arange(T + 1, T + D + 1), T + D + 1, T + D + 2
     start = np.concatenate([np.zeros(T + D, dtype=np.int64), kind + 1, of_decision, of_decision, [further]])
     end = [np.arange(1, T + D + 1), decision + T + 1, np.full(D, sink), np.full(D, further), [sink]]
-    room = np.concatenate([counts, ties.alone, counts[kind], low, high - low, [max(0, n - least)]])
+    room = np.concatenate([counts, ties.alone, counts[kind], low, high - low, [n - least]])
     network = coo_array((room.astype(np.int32), (start, np.concatenate(end))), shape=(sink + 1, sink + 1)).tocsr()
     flow = maximum_flow(network, 0, sink)
-    if flow.flow_value == n >= least:
+    if flow.flow_value == n:
         return np.asarray(flow.flow[1 : T + 1, T + 1 : T + D + 1].toarray(), dtype=np.int64)
     left = (network - flow.flow > 0).astype(np.int32)
     left.eliminate_zeros()
@@ -419,7 +422,7 @@ def _best_prices(
 def _narrowed(
     costs: FloatArray, low: IntArray, high: IntArray, prices: FloatArray, reach: float = math.inf
 ) -> FloatArray:
-    """Return prices that are nearly best, by slack that shrinks until few rows are within it; or the first out of reach."""
+    """Return prices that are nearly best, as slack shrinks until few rows are within it; or the first out of reach."""
     start = prices
     for slack in _slacks(costs, prices):
         prices, _ = _best_prices(costs, low, high, prices, slack, reach)

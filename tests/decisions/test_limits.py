@@ -270,7 +270,7 @@ def test_many_decisions_and_ties():
     counts = np.bincount(expected.argmin(axis=1), minlength=50)
     judged(
         expected,
-        np.where(np.arange(50) % 3 == 0, counts // 2 + 300, 0),
+        np.where(np.arange(50) % 4 == 0, counts // 2 + 300, 0),
         np.where(np.arange(50) % 2, counts // 2, 20_000),
     )
 
@@ -289,8 +289,8 @@ def test_costs_of_very_different_rows_are_exact():
 
 
 def test_limits_that_nothing_keeps_are_refused():
-    for low, high in ([0, 0], [1, 1]), ([2, 2], [3, 3]):
-        with pytest.raises(ValueError, match="limits cannot be kept"):
+    for low, high in ([0, 0], [1, 1]), ([2, 2], [3, 3]), ([0, 2], [3, 1]):
+        with pytest.raises(ValueError, match="for each of the 3 rows, got lower ones"):
             assigned(np.random.default_rng(0).random((3, 2)), np.array(low), np.array(high))
 
 
@@ -347,11 +347,10 @@ def test_labels_of_limits_and_costs_are_those_of_the_model():
 
 
 def test_equal_rows_cannot_be_told_apart_by_prices():
-    model, p = Answering(["fair", "fraud"]), np.tile([0.7, 0.3], (100, 1))
-    with pytest.warns(UserWarning, match="cannot keep the limit of 'fair', expected from 40 to 100 rows, got 0"):
-        price_limits(
-            model, p, {"fair": (40, None), "fraud": 0}, {"fair": {"fraud": 5, "refer": 9}, "fraud": COST["fraud"]}
-        )
+    model, p = Answering(["fair", "fraud"], [[0, 4], [4, 0]]), np.tile([0.75, 0.25], (100, 1))
+    with pytest.warns(UserWarning, match="cannot keep the limit of 'fair', expected from 0 to 40 rows, got 100"):
+        priced = price_limits(model, p, {"fair": 40})
+    assert priced.prices == {"fair": 2.0, "fraud": 0.0} and priced.expected == {"fair": 100, "fraud": 0}
 
 
 @pytest.mark.parametrize(
