@@ -432,7 +432,8 @@ def _narrowed(
 
 
 def _slacks(costs: FloatArray, prices: FloatArray) -> Iterator[float]:
-    slack, left = float(_nearest(costs, prices).gap.mean()), float(costs.shape[1])
+    gap = _nearest(costs, prices).gap
+    slack, left = float(np.median(gap)) or float(gap.mean()), float(len(gap))
     while left > 1.0 and slack > 0.0:
         slack, left = slack / NARROWED, left / NARROWED
         yield slack

@@ -396,7 +396,7 @@ def test_a_model_decides_by_prices():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 3))
     y = np.where(X[:, 0] + rng.normal(size=900) > 1.0, "fraud", "fair")
-    model = MinRiskClassifier(cost=COST, random_state=0, ensemble_size=1, max_iter=20).fit(X[:400], y[:400])
+    model = MinRiskClassifier(cost=COST, random_state=0, n_estimators=10).fit(X[:400], y[:400])
     priced = price_limits(model, X[400:], {"refer": 40})
     found = model.predict(X[400:], cost=priced.cost)
     assert abs(np.sum(found == "refer") - priced.expected["refer"]) <= 2
