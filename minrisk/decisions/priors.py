@@ -11,22 +11,24 @@ to 1. Rows without labels tell these shares by maximum likelihood [1]_.
 :func:`estimate_priors` all that of a model and new rows
 ====================  ========================================================================================
 
-Left-out rows are asked two things. *Is maximum likelihood right about them?* Weighted to the shares that it found, they
-should give these shares again; where they do not, probabilities are miscalibrated, and the difference, as far as it
-exceeds its own noise, is taken off. *Are new rows a mixture of the classes as they were?* Counts of new rows in cells
-of their probabilities are compared with mixtures of the same counts of left-out rows of each class.
+Left-out rows are asked two things. *Is maximum likelihood right?* It is where probabilities are calibrated. Shares that
+match means of new rows to those of left-out rows of each class [2]_ need no calibration, but are noisier: as far as the
+two differ by more than noise, the latter are taken. *Are new rows a mixture of the classes as they were?* Counts of new
+rows in cells of their probabilities are compared with mixtures of the same counts of left-out rows of each class.
 
 References
 ----------
 .. [1] M. Saerens, P. Latinne and C. Decaestecker, "Adjusting the outputs of a classifier to new a priori
    probabilities: a simple procedure", Neural Computation 14 (2002), 21-41.
+.. [2] Z. C. Lipton, Y.-X. Wang and A. Smola, "Detecting and correcting for label shift with black box predictors", ICML
+   2018: means of decisions, in place of probabilities.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,6 +44,7 @@ MOST_STEPS, CONVERGED = 200, 1e-6  # of the search for the shares; a Newton step
 ROUNDING = 1e-13  # of a mean log-likelihood
 RIDGE = 1e-10  # share of the curvature that is added to it: classes that are alike keep their proportions
 FIRST_ROWS = 20_000  # that find where the search among all rows starts
+MIXED_IN = 0.1  # of the trained shares, where means are matched: no class is ruled out there
 BLOCK = 4096  # rows whose table stays in a processor's cache
 LEVEL = 0.05  # p-value of the test below which shares count as not known
 ROWS_PER_CELL, BINS_PER_CLASS, LEAST_EXPECTED = 20, 5, 8.0  # of left-out rows; cells of a class; new rows in a cell
@@ -131,7 +134,7 @@ def reweighed(p: Any, priors: FloatArray, trained: FloatArray) -> FloatArray:
     if pi.shape != tau.shape:
         raise ValueError(f"priors must have shape {tau.shape}, one for each trained share, got {pi.shape}.")
     if np.array_equal(pi, tau):
-        return p.copy()
+        return np.array(p)
     if wrong := np.flatnonzero((tau == 0.0) & (pi > 0.0)).tolist():
         raise ValueError(
             f"priors must be 0 for classes without a share in training, got {pi[wrong[0]]:g} for the class at position "
@@ -392,16 +395,17 @@ def estimated(
 
     Notes
     -----
-    *Estimate.* Maximum likelihood finds :math:`\hat\pi`. If left-out rows of class y are weighted by
-    :math:`\hat\pi_y / \tau_y`, maximum likelihood about them should find the same; one Newton step says what it misses,
-    :math:`b`, of covariance :math:`V_b`. The estimate is :math:`\hat\pi - c b` with James and Stein's
-    :math:`c = \max(0, 1 - \mathrm{tr} V_b / |b|^2)`: nothing is corrected where b is no more than noise.
+    *Estimate.* Maximum likelihood finds :math:`\hat\pi`. Means of probabilities under shares near it, of new rows, b, and
+    of left-out rows of each class, in the columns of M, give others, :math:`M^{-1} b`. Their difference d has a
+    covariance :math:`V_d` if probabilities are calibrated. The estimate is :math:`\hat\pi + c d` with James and Stein's
+    :math:`c = \max(0, 1 - \mathrm{tr} V_d / |d|^2)`: nothing is corrected where d is no more than noise.
 
-    *Interval.* Normal, of covariance :math:`I^{-1} / n + V_b`, where I is Fisher's information.
+    *Interval.* Normal, of covariance :math:`V = I^{-1} / n + c^2 V_d + (1 - c)^2 V_m`, where I is Fisher's information
+    about shares in one row, and :math:`V_m` the part of :math:`V_d` that comes from left-out rows.
 
     *Too little told.* Trained shares have the smaller expected square error, in units of :math:`1 / \tau`, where
-    :math:`\sum_j (\pi_j - \tau_j)^2 / \tau_j < 2 \sum_j V_{jj} / \tau_j` (Mallows' criterion). If besides the interval
-    of a class holds both half and twice its trained odds, the shares are not known.
+    :math:`\sum_j (\pi_j - \tau_j)^2 / \tau_j < 2 \sum_j V_{jj} / \tau_j` (Mallows' criterion, of V without its last
+    term). If besides the interval of a class holds both half and twice its trained odds, the shares are not known.
 
     *Test.* Cells are the likeliest class by quantiles of its log-odds among left-out rows, with at least 20 of these in
     each. Counts h of new rows are fitted by mixtures of the counts of each class, H, by least squares that are weighted
@@ -427,24 +431,38 @@ def estimated(
         )
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must be between 0 and 1, such as 0.9, got {confidence!r}.")
+    if left_out is not None and not len(left_out.labels):
+        left_out = None
+    told = None if told is None else np.asarray(told)
+    if told is not None and told.shape != np.shape(p):
+        raise ValueError(
+            f"told must have the shape of p, {np.shape(p)}, got {told.shape}: give those of the same rows."
+        )
     shares = likelihood.shares()
     inverse = _on_simplex(likelihood.information((1.0 - ROUNDED_TO) * shares + ROUNDED_TO * tau))
     variance = inverse / likelihood.n_effective
+    of_use = variance
     if left_out is not None:
-        missed, noise = _missed(left_out, tau, shares)
-        square = float(missed @ missed)
-        excess = max(0.0, 1.0 - float(np.trace(noise)) / square) if square else 0.0
-        shares, variance = _projected(shares - excess * missed), variance + noise
+        slopes = likelihood.slopes((1.0 - ROUNDED_TO) * shares + ROUNDED_TO * tau) @ inverse
+        matched = _matched(
+            np.asarray(p, dtype=np.float64)[likelihood.told], left_out, tau, shares, slopes, likelihood.n_effective
+        )
+        apart = matched.shares - shares
+        square = float(apart @ apart)
+        excess = max(0.0, 1.0 - float(np.trace(matched.difference)) / square) if square else 0.0
+        shares = _projected(shares + excess * apart)
+        of_use = variance + excess**2 * matched.difference
+        variance = of_use + (1.0 - excess) ** 2 * matched.of_left_out
     deviation = np.sqrt(np.maximum(np.diag(variance), 0.0))
     half = float(norm.ppf(0.5 + 0.5 * confidence)) * deviation
     low, high = np.clip(shares - half, 0.0, 1.0), np.clip(shares + half, 0.0, 1.0)
     p_value = None
     if left_out is not None and told is not None and getattr(left_out, "told", None) is not None:
-        p_value = _explained(np.asarray(told), left_out, shares)
+        p_value = _explained(told, left_out, shares)
     reason = ""
     if p_value is not None and p_value < LEVEL:
         reason = f"since other class shares alone do not explain these rows (p = {p_value:.2g})"
-    elif (vague := _vague(shares, tau, deviation, low, high)) is not None:
+    elif (vague := _vague(shares, tau, np.diag(of_use), low, high)) is not None:
         reason = (
             f"since these rows tell too little: {labels[vague]!r} may be {low[vague]:.3g} to {high[vague]:.3g} of "
             f"them, trained {tau[vague]:.3g}"
@@ -466,26 +484,50 @@ def _on_simplex(information: FloatArray) -> FloatArray:
     return made
 
 
-def _missed(left_out: Any, tau: FloatArray, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return what maximum likelihood adds to the shares of left-out rows that are weighted to have them, and its noise.
+class _Matched(NamedTuple):
+    """Shares that match means of new rows to those of left-out rows, and the noise of their difference from others."""
 
-    A class without left-out rows is not missed.
+    shares: FloatArray  # with a sum of 1, but perhaps below 0
+    difference: FloatArray  # (K, K): covariance
+    of_left_out: FloatArray  # (K, K): the part of it that comes from left-out rows
+
+
+def _matched(
+    p: FloatArray, left_out: Any, tau: FloatArray, shares: FloatArray, influence: FloatArray, n: float
+) -> _Matched:
+    """Match mean probabilities under the shares; of a class without two left-out rows, to what probabilities promise.
+
+    Parameters
+    ----------
+    p : ndarray of shape (n, K)
+    left_out : object
+    tau, shares : ndarray of shape (K,)
+        Trained ones, and those of maximum likelihood.
+    influence : ndarray of shape (n, K)
+        Of each new row on the latter.
+    n : float
+        As many new rows of the same weight.
     """
+    at = MIXED_IN * tau + (1.0 - MIXED_IN) * shares
+    old, new = reweighed(left_out.probabilities, at, tau), reweighed(p, at, tau)
     y, weight = np.asarray(left_out.labels), np.asarray(left_out.weight, dtype=np.float64)
-    total = np.bincount(y, weight, len(tau))
-    aim = np.where(total > 0.0, shares, 0.0)
-    aim /= aim.sum() or 1.0
-    likelihood = _Likelihood(left_out.probabilities, tau, (aim / np.where(total > 0.0, total, 1.0))[y] * weight)
-    found = likelihood.shares()
-    at = (1.0 - ROUNDED_TO) * found + ROUNDED_TO * tau
-    inverse = _on_simplex(likelihood.information(at))
-    y = y[likelihood.told]
-    slope, noise = likelihood.slopes(at), np.zeros_like(inverse)
-    for j in np.flatnonzero(aim):
-        own = slope[y == j] * likelihood.weight[y == j, None]  # these sum to the share of the class times their mean
-        centred = own - likelihood.weight[y == j, None] * own.sum(axis=0) / aim[j]
-        noise += centred.T @ centred
-    return found - aim, inverse @ noise @ inverse
+    K = len(tau)
+    means = (new.T @ new) / np.maximum(new.sum(axis=0), SMALLEST_SHARE)
+    noises = np.zeros((K, K, K))
+    for j in range(K):
+        rows = (y == j) & (weight > 0.0)
+        if rows.sum() > 1:
+            w = weight[rows] / weight[rows].sum()
+            means[:, j] = w @ old[rows]
+            centred = (old[rows] - means[:, j]) * w[:, None]
+            noises[j] = centred.T @ centred / max(1.0 - float(w @ w), 0.5)
+    ridge = RIDGE * np.trace(means.T @ means) * np.eye(K)
+    inverse = np.linalg.solve(means.T @ means + ridge, means.T)
+    observed = new.mean(axis=0)
+    found = shares + inverse @ (observed - means @ shares)
+    of_left_out = inverse @ np.tensordot(_projected(found) ** 2, noises, 1) @ inverse.T
+    apart = influence - (new - observed) @ inverse.T
+    return _Matched(found, apart.T @ apart / len(new) / n + of_left_out, of_left_out)
 
 
 def _projected(shares: FloatArray) -> FloatArray:
@@ -497,11 +539,11 @@ def _projected(shares: FloatArray) -> FloatArray:
     return np.asarray(made)
 
 
-def _vague(shares: FloatArray, tau: FloatArray, deviation: FloatArray, low: FloatArray, high: FloatArray) -> int | None:
+def _vague(shares: FloatArray, tau: FloatArray, variance: FloatArray, low: FloatArray, high: FloatArray) -> int | None:
     """Return a class whose share may be anything from half to twice the trained odds, if trained shares are as good."""
     seen = tau > 0.0
     moved = float(np.sum((shares - tau)[seen] ** 2 / tau[seen]))
-    if moved >= 2.0 * float(np.sum(deviation[seen] ** 2 / tau[seen])):
+    if moved >= 2.0 * float(np.sum(variance[seen] / tau[seen])):
         return None
     half, twice = tau / (tau + 2.0 * (1.0 - tau)), 2.0 * tau / (1.0 + tau)
     wide = np.flatnonzero(seen & (low <= half) & (high >= twice) & (tau < 1.0))
@@ -514,7 +556,8 @@ def _explained(told: np.ndarray, left_out: Any, shares: FloatArray) -> float | N
     from scipy.stats import chi2
 
     K, y, weight = len(shares), np.asarray(left_out.labels), np.asarray(left_out.weight, dtype=np.float64)
-    of_old, of_new, n_cells = _cells(np.asarray(left_out.told), told)
+    # Trees say the same of many rows: both samples are rounded alike, or rows would fall on either side of an edge.
+    of_old, of_new, n_cells = _cells(np.asarray(left_out.told, np.float32), told.astype(np.float32))
     of_classes = np.bincount(of_old * K + y, weight, n_cells * K).reshape(n_cells, K)
     total, squares = of_classes.sum(axis=0), np.bincount(y, weight**2, K)
     here = total > 0.0
@@ -569,10 +612,10 @@ def _cells(old: np.ndarray, new: np.ndarray) -> tuple[IntArray, IntArray, int]:
 
 def _leading(p: np.ndarray) -> tuple[IntArray, FloatArray]:
     """Return the likeliest class of each row and its log-odds."""
-    top = p.argmax(axis=1)
-    most = np.take_along_axis(p, top[:, None], axis=1)[:, 0].astype(np.float64)
-    rest = p.sum(axis=1, dtype=np.float64) - most
-    return top, np.log(np.maximum(most, SMALLEST_SHARE)) - np.log(np.maximum(rest, 1e-12))
+    rest, top = p.astype(np.float64), p.argmax(axis=1)
+    most = np.take_along_axis(rest, top[:, None], axis=1)[:, 0]
+    np.put_along_axis(rest, top[:, None], 0.0, axis=1)  # what is left of 1 after the largest would be rounding
+    return top, np.log(np.maximum(most, SMALLEST_SHARE)) - np.log(np.maximum(rest.sum(axis=1), SMALLEST_SHARE))
 
 
 def _merged(expected: FloatArray) -> IntArray:
