@@ -19,9 +19,9 @@ from minrisk.costs.weights import checked_weights
 from minrisk.decisions.bounds import bound_of_ordered, log_capital, p_value_share, shuffle, upper_share
 
 MOST_PRICES, LEAST_PRICES, ROWS_TESTED = 1000, 200, 20_000_000  # prices that are tried, and their number times rows
-SMALLEST_PRICE = 1e-6  # of the smallest cost
-BEGIN_AT = 0.5  # of the share of decided rows at which a promise about these is expected to end
-ROWS_TO_SPARE = 2.0  # times the rows that a promise needs if none of them costs anything
+SMALLEST_PRICE, LEAST_RATIO = 1e-6, 1e-3  # of the smallest cost, and of prices of two classes
+SAME_PRICE = 1e-9  # relative, below which two prices are the same but for rounding
+MARGIN = 1.5  # times the cost of decided rows that is expected, where a sequence of prices begins
 LEFT_OUT = (
     "The rows were left out by members of the model, which scored them one by one and not together: the confidence is "
     "an approximation. Give rows that the fit has not seen for one that is exact."
@@ -185,9 +185,9 @@ def guarantee(
     Where all wrong decisions cost the same and there are no weights, the test is the binomial one, and the bound is
     Clopper and Pearson's. Otherwise both rest on bets [2]_, see :func:`minrisk.decisions.bounds.upper_mean`.
 
-    With ``of="decided"`` low prices leave too few rows to show anything. So the sequence begins at half of the share of
-    rows that could be decided if the probabilities were right, or if the rows that the fit left out speak for new ones.
-    This looks at `X` and not at `y`.
+    With ``of="decided"`` low prices leave too few rows to show anything. So the sequence begins where the test is
+    expected to be surest by the probabilities of `X`, or by the rows that the fit left out if the model has them. This
+    does not look at `y`.
 
     Without `X` and `y` the rows are those that the model left out in its fit (`left_out_`). They were scored by single
     members of the model, while new rows are scored by all together, and the members have been chosen by them. Then the
@@ -219,50 +219,39 @@ def guarantee(
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must be between 0 and 1, got {confidence!r}: give 0.95 for 95 %.")
     classes = as_labels(model.classes_)
-    stated = _stated_costs(model, cost, classes)
+    costs = _Costs.of(model, cost, refer, classes, candidates is not None)
     rows = _Rows.of(model, X, y, sample_weight, classes)
-    columns = _refer_columns(stated, refer, classes, candidates is not None)
-    kept = [j for j in range(stated.shape[1]) if j not in columns]
-    tests = _tests(stated, kept, at_most, by_class, classes)
+    tests = _tests(costs, at_most, by_class, classes)
     for test in tests:
         if test.code is not None and not (rows.codes == test.code).any():
             raise ValueError(
                 f"by_class must name classes that y has rows of, got {test.label!r}, which it has none of: give such "
                 "rows, or leave the promise out."
             )
-    level = 1.0 - confidence
-    notes = [] if X is not None else [LEFT_OUT]
-    tried = (
-        _by_price(model, stated, columns, kept, rows, tests, of, level)
-        if candidates is None
-        else _by_candidate(candidates, stated, columns, rows, classes)
-    )
-    chosen: _Choice | None = None
-    failed: list[_Test] = []
-    for choice in tried:
-        if chosen is None or not np.array_equal(choice.decision, chosen.decision):
-            failed = [test for test in tests if not test.is_kept(rows, choice, of, level)]
-            if failed:
-                break
-        chosen = choice
+    level, notes = 1.0 - confidence, [] if X is not None else [LEFT_OUT]
+    if candidates is None:
+        ways = _by_price(model, costs, rows, tests, of)
+    else:
+        ways = _by_candidate(candidates, costs, rows, classes)
+    chosen, failed = _last_that_keeps(ways, tests, rows, of, level)
     if chosen is None:
-        if not columns:
+        if not costs.columns:
             raise ValueError(
                 f"no candidate keeps the promise {_told(failed)} on the {rows.n} rows with a confidence of "
                 f"{confidence:g}: give more rows, promise less, or add a decision that refers, by "
                 "costs.with_reject(cost, price)."
             )
-        chosen = _all_referred(stated, columns, kept, rows.n)
+        chosen = _Way(np.full(rows.n, -1), 0.0, None, costs.all_referred())
         notes.append(
             f"No {'price' if candidates is None else 'candidate'} keeps the promise {_told(failed)}, so all rows are "
             f"referred: {_advice(failed, rows, level)}."
         )
         warn_caller(notes[-1])
     elif candidates is None and of == "all":
-        notes += _about_stated_price(stated, columns, kept, rows, chosen)
+        notes += _about_stated_price(costs, rows, chosen.price)
     promises = tuple(test.promise(rows, chosen, of, confidence) for test in tests)
     return Guarantee(
-        cost=chosen.cost,
+        cost=costs.priced(chosen.price or 0.0) if chosen.cost is None else chosen.cost,
         price=chosen.price,
         candidate=chosen.candidate,
         referred=rows.share(chosen.decision < 0),
@@ -273,6 +262,59 @@ def guarantee(
         promises=promises,
         notes=tuple(notes),
     )
+
+
+class _Costs(NamedTuple):
+    """What decisions cost, and which of them refer."""
+
+    stated: CostMatrix
+    columns: list[int]  # that refer
+    kept: list[int]  # the others
+    ratios: FloatArray  # (K, R) of prices, as shares of the largest
+
+    @classmethod
+    def of(cls, model: Any, cost: Any, refer: Any, classes: Labels, may_lack: bool) -> _Costs:
+        stated = _stated_costs(model, cost, classes)
+        columns = _refer_columns(stated.decisions or (), refer, classes, may_lack)
+        given = stated.values[:, columns]
+        ratios = given / given.max() if given.any() else np.ones_like(given)
+        return cls(stated, columns, [j for j in range(stated.shape[1]) if j not in columns], ratios)
+
+    @property
+    def decided(self) -> FloatArray:
+        """The costs of decisions that do not refer."""
+        return self.stated.values[:, self.kept]
+
+    def flips(self, p: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return the cheapest decision that does not refer, and the price from which on it is taken."""
+        expected = product(p, self.decided)
+        best = expected.argmin(axis=1)
+        least, at_one = expected[np.arange(len(p)), best], product(p, self.ratios).min(axis=1)
+        flips = np.full(len(p), np.inf)
+        np.divide(least, at_one, out=flips, where=at_one > 0.0)
+        return np.asarray(self.kept)[best], np.where(least > 0.0, flips, 0.0)
+
+    def prices(self, n: int) -> FloatArray:
+        """Return prices that depend on the costs only, by equal factors, up to one at which no row is referred."""
+        if not self.decided.any():
+            return np.array([1.0])
+        smallest = self.decided[self.decided > 0.0].min()
+        largest = self.decided.max() / max(self.ratios[self.ratios > 0.0].min(), LEAST_RATIO)
+        return np.geomspace(
+            SMALLEST_PRICE * smallest, largest, int(np.clip(ROWS_TESTED / n, LEAST_PRICES, MOST_PRICES))
+        )
+
+    def priced(self, price: float) -> CostMatrix:
+        return self._with(self.decided, price)
+
+    def all_referred(self) -> CostMatrix:
+        """Return costs that refer all rows, also those whose class is certain."""
+        return self._with(self.decided + (self.decided.max() or 1.0), 0.0)
+
+    def _with(self, decided: FloatArray, price: float) -> CostMatrix:
+        values = np.empty_like(self.stated.values)
+        values[:, self.kept], values[:, self.columns] = decided, price * self.ratios
+        return CostMatrix(values, self.stated.classes, self.stated.decisions, allow_diagonal=True)
 
 
 class _Rows(NamedTuple):
@@ -335,13 +377,13 @@ class _Rows(NamedTuple):
         return float(np.average(which, weights=self.weight))
 
 
-class _Choice(NamedTuple):
-    """One way to decide."""
+class _Way(NamedTuple):
+    """One way to decide the rows."""
 
     decision: IntArray  # (n,) column, -1 where the row is referred
-    cost: CostMatrix
     price: float | None
     candidate: int | None
+    cost: CostMatrix | None  # None: those of the price
 
 
 class _Test(NamedTuple):
@@ -354,31 +396,31 @@ class _Test(NamedTuple):
     top: float
     is_even: bool  # whether each decision counts nothing or the top
 
-    def concerned(self, rows: _Rows, choice: _Choice, of: str) -> tuple[FloatArray, FloatArray | None]:
+    def concerned(self, rows: _Rows, way: _Way, of: str) -> tuple[FloatArray, FloatArray | None]:
         """Return what the rows concerned count as shares of the top, and their weights as shares of the largest."""
-        chosen = choice.decision >= 0 if of == "decided" else np.ones(rows.n, dtype=bool)
+        chosen = way.decision >= 0 if of == "decided" else np.ones(rows.n, dtype=bool)
         if self.code is not None:
             chosen &= rows.codes == self.code
-        decision = choice.decision[chosen]
+        decision = way.decision[chosen]
         values = np.where(decision >= 0, self.table[rows.codes[chosen], decision], 0.0) / (self.top or 1.0)
         if rows.weight is None or not len(values):
             return values, None
         weight = rows.weight[chosen]
         return values, None if (weight == weight[0]).all() else weight / weight.max()
 
-    def is_kept(self, rows: _Rows, choice: _Choice, of: str, level: float) -> bool:
+    def is_kept(self, rows: _Rows, way: _Way, of: str, level: float) -> bool:
         if self.at_most >= self.top:
             return True
-        values, weight = self.concerned(rows, choice, of)
+        values, weight = self.concerned(rows, way, of)
         limit = self.at_most / self.top
         if self.is_even and weight is None:
             return p_value_share(int(np.count_nonzero(values)), len(values), limit) <= level
         return log_capital(values, weight, limit) >= -math.log(level)
 
-    def promise(self, rows: _Rows, choice: _Choice, of: str, confidence: float) -> Promise:
-        values, weight = self.concerned(rows, choice, of)
+    def promise(self, rows: _Rows, way: _Way, of: str, confidence: float) -> Promise:
+        values, weight = self.concerned(rows, way, of)
         mean = self.top * float(np.average(values, weights=weight)) if len(values) else math.nan
-        if not (choice.decision >= 0).any():
+        if not (way.decision >= 0).any():
             bound = 0.0
         elif self.is_even and weight is None:
             bound = self.top * upper_share(int(np.count_nonzero(values)), len(values), confidence)
@@ -406,8 +448,7 @@ def _stated_costs(model: Any, cost: Any, classes: Labels) -> CostMatrix:
     return aligned(stated, classes, decisions=as_labels(getattr(model, "decisions_", ())))
 
 
-def _refer_columns(stated: CostMatrix, refer: Any, classes: Labels, may_lack: bool) -> list[int]:
-    decisions = stated.decisions or ()
+def _refer_columns(decisions: Labels, refer: Any, classes: Labels, may_lack: bool) -> list[int]:
     others = no_classes(decisions, classes)
     if refer is not None:
         found = match_decisions([refer], decisions, classes)
@@ -430,22 +471,18 @@ def _refer_columns(stated: CostMatrix, refer: Any, classes: Labels, may_lack: bo
     raise ValueError(f"cost must have a decision that refers, got the decisions {listed(decisions)}: give {way}.")
 
 
-def _tests(
-    stated: CostMatrix, kept: list[int], at_most: float | None, by_class: Mapping[Any, float] | None, classes: Labels
-) -> list[_Test]:
+def _tests(costs: _Costs, at_most: float | None, by_class: Mapping[Any, float] | None, classes: Labels) -> list[_Test]:
     if at_most is None and not by_class:
         raise ValueError("at_most must be given, got nothing to promise: give a limit of the mean cost, or by_class.")
-    tests = []
+    tests, values = [], costs.stated.values
     if at_most is not None:
         if not 0.0 < at_most < math.inf:
             raise ValueError(
                 f"at_most must be a finite number above 0, got {at_most!r}: no number of rows shows that a mean is 0."
             )
-        shown = stated.values[:, kept]
-        top = float(shown.max())
-        tests.append(
-            _Test(None, None, float(at_most), stated.values, top, bool(((shown == 0.0) | (shown == top)).all()))
-        )
+        top = float(costs.decided.max())
+        is_even = bool(np.isin(costs.decided, (0.0, top)).all())
+        tests.append(_Test(None, None, float(at_most), values, top, is_even))
     given = by_class or {}
     for (label, limit), code in zip(given.items(), match_labels(given, classes), strict=True):
         if code < 0 or not 0.0 < limit <= 1.0:
@@ -453,60 +490,38 @@ def _tests(
                 f"by_class must give classes among {listed(classes)} a share above 0 and at most 1, got {limit!r} for "
                 f"{label!r}: write {{{classes[0]!r}: 0.01}} for wrong decisions about at most 1 % of its rows."
             )
-        wrong = (stated.values > stated.values[:, kept].min(axis=1)[:, None]).astype(np.float64)
+        wrong = (values > costs.decided.min(axis=1)[:, None]).astype(np.float64)
         tests.append(_Test(classes[code], code, float(limit), wrong, 1.0, True))
     return tests
 
 
-def _by_price(
-    model: Any,
-    stated: CostMatrix,
-    columns: list[int],
-    kept: list[int],
-    rows: _Rows,
-    tests: list[_Test],
-    of: str,
-    level: float,
-) -> Iterator[_Choice]:
+def _last_that_keeps(
+    ways: Iterator[_Way], tests: list[_Test], rows: _Rows, of: str, level: float
+) -> tuple[_Way | None, list[_Test]]:
+    """Return the last way before the first that does not keep all promises, and those that this one does not keep."""
+    chosen: _Way | None = None
+    for way in ways:
+        if chosen is None or not np.array_equal(way.decision, chosen.decision):
+            failed = [test for test in tests if not test.is_kept(rows, way, of, level)]
+            if failed:
+                return chosen, failed
+        chosen = way
+    return chosen, []
+
+
+def _by_price(model: Any, costs: _Costs, rows: _Rows, tests: list[_Test], of: str) -> Iterator[_Way]:
     """Yield what is decided at each price, from the lowest on."""
-    ratios = _ratios(stated, columns)
-    decision, flips = _flips(rows.probabilities, stated, kept, ratios)
-    prices = _prices(stated.values[:, kept], ratios, rows.n)
+    decision, flips = costs.flips(rows.probabilities)
+    prices = costs.prices(rows.n)
     if of == "decided":
-        prices = prices[prices >= _begin(model, stated, kept, ratios, rows, tests, level)]
-    for price in prices:
-        yield _Choice(np.where(flips <= price, decision, -1), _priced(stated, columns, ratios * price), price, None)
+        begin = _begin(model, costs, rows, tests)
+        prices = np.append(begin, prices[prices > begin])
+    for price in prices.tolist():
+        yield _Way(np.where(flips <= price, decision, -1), price, None, None)
 
 
-def _ratios(stated: CostMatrix, columns: list[int]) -> FloatArray:
-    """Return the refer columns (K, R) as shares of their largest cell."""
-    given = stated.values[:, columns]
-    return given / given.max() if given.any() else np.ones_like(given)
-
-
-def _flips(p: FloatArray, stated: CostMatrix, kept: list[int], ratios: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the cheapest decision that does not refer, and the price from which on it is taken."""
-    expected = product(p, stated.values[:, kept])
-    best = expected.argmin(axis=1)
-    least, at_one = expected[np.arange(len(p)), best], product(p, ratios).min(axis=1)
-    flips = np.full(len(p), np.inf)
-    np.divide(least, at_one, out=flips, where=at_one > 0.0)
-    return np.asarray(kept)[best], np.where(least > 0.0, flips, 0.0)
-
-
-def _prices(costs: FloatArray, ratios: FloatArray, n: int) -> FloatArray:
-    """Return prices that depend on the costs only, by equal factors, up to one at which no row is referred."""
-    if not costs.any():
-        return np.array([1.0])
-    smallest, largest = costs[costs > 0.0].min(), costs.max() / max(ratios[ratios > 0.0].min(), 1e-3)
-    count = int(np.clip(ROWS_TESTED / n, LEAST_PRICES, MOST_PRICES))
-    return np.geomspace(SMALLEST_PRICE * smallest, largest, count)
-
-
-def _begin(
-    model: Any, stated: CostMatrix, kept: list[int], ratios: FloatArray, rows: _Rows, tests: list[_Test], level: float
-) -> float:
-    """Return the price to begin at where decided rows are promised about; it does not depend on labels of the rows."""
+def _begin(model: Any, costs: _Costs, rows: _Rows, tests: list[_Test]) -> float:
+    """Return the price at which the test is expected to be surest; it does not depend on the labels of the rows."""
     left_out = None if rows.are_left_out else getattr(model, "left_out_", None)
     if left_out is None:
         p = truth = rows.probabilities
@@ -514,66 +529,51 @@ def _begin(
     else:
         p = np.asarray(left_out.probabilities, dtype=np.float64)
         truth, weight = np.eye(p.shape[1])[left_out.labels], np.asarray(left_out.weight, dtype=np.float64)
-    decision, flips = _flips(p, stated, kept, ratios)
+    decision, flips = costs.flips(p)
     order = np.argsort(flips, kind="stable")
-    decision, flips, truth, weight = decision[order], flips[order], truth[order], weight[order]
-    begin, needed = math.inf, 0.0
+    decision, flips, mass = decision[order], flips[order], (truth * weight[:, None])[order]
+    evidence = np.full(len(flips), np.inf)  # as in Bernstein's inequality, of the test that has the least
     for test in tests:
-        of_class = slice(None) if test.code is None else slice(test.code, test.code + 1)
-        mass = np.cumsum(weight * truth[:, of_class].sum(axis=1))
-        counted = np.cumsum(weight * (truth * test.table[:, decision].T)[:, of_class].sum(axis=1))
-        keeps = np.flatnonzero(counted <= test.at_most * mass)
-        last = keeps[-1] if len(keeps) else 0
-        begin = min(begin, flips[int(BEGIN_AT * last)])
-        wanted = ROWS_TO_SPARE * test.rows_needed(level) / rows.n * weight.sum()
-        needed = max(needed, flips[min(int(np.searchsorted(mass, wanted)), len(flips) - 1)])
-    return float(max(begin, needed))
+        of_class = slice(None) if test.code is None else [test.code]
+        counts = test.table[:, decision].T[:, of_class]
+        drawn, mean, square = (np.cumsum((mass[:, of_class] * counts**power).sum(axis=1)) for power in range(3))
+        with np.errstate(invalid="ignore"):  # where no row of the class is likely
+            below = np.maximum(test.at_most - MARGIN * mean / drawn, 0.0)
+            own = drawn * below**2 / (2.0 * MARGIN * square / drawn + test.top * below)
+        evidence = np.minimum(evidence, np.nan_to_num(own))
+    return float(flips[evidence.argmax()]) * (1.0 + SAME_PRICE)
 
 
-def _by_candidate(
-    candidates: Sequence[Any], stated: CostMatrix, columns: list[int], rows: _Rows, classes: Labels
-) -> Iterator[_Choice]:
-    decisions = stated.decisions or ()
-    if not isinstance(candidates, Sequence) or isinstance(candidates, str) or not candidates:
-        raise ValueError(f"candidates must be a list of costs, got {candidates!r}: give tables to choose from.")
+def _by_candidate(candidates: Sequence[Any], costs: _Costs, rows: _Rows, classes: Labels) -> Iterator[_Way]:
+    """Yield what is decided by each of the tables."""
+    if not isinstance(candidates, (list, tuple)) or not candidates:
+        raise ValueError(
+            f"candidates must be a list of costs, got {type(candidates).__name__}: give one table or more to choose "
+            "from, the most cautious first."
+        )
+    known = costs.stated.decisions or ()
     for number, candidate in enumerate(candidates):
-        matrix = aligned(candidate, classes, decisions=decisions)
-        places = np.array(match_decisions(matrix.decisions or (), decisions, classes))
+        matrix = aligned(candidate, classes, decisions=known)
+        decisions = matrix.decisions or ()
+        places = np.array(match_decisions(decisions, known, classes))
         if -1 in places:
-            unknown = [label for label, at in zip(matrix.decisions or (), places, strict=True) if at < 0]
             raise ValueError(
-                f"candidates must have decisions that cost has, got {listed(unknown)} in number {number}, which is not "
-                f"among {listed(decisions)}: say in cost what it costs."
+                f"candidates must have decisions that cost has, {listed(known)}, got "
+                f"{decisions[places.tolist().index(-1)]!r} in number {number}: say in cost what it costs."
             )
         decision = places[product(rows.probabilities, matrix.values).argmin(axis=1)]
-        yield _Choice(np.where(np.isin(decision, columns), -1, decision), matrix, None, number)
+        yield _Way(np.where(np.isin(decision, costs.columns), -1, decision), None, number, matrix)
 
 
-def _all_referred(stated: CostMatrix, columns: list[int], kept: list[int], n: int) -> _Choice:
-    values = stated.values.copy()
-    values[:, kept] += stated.values.max() or 1.0  # also where a class is certain
-    values[:, columns] = 0.0
-    cost = CostMatrix(values, stated.classes, stated.decisions, allow_diagonal=True)
-    return _Choice(np.full(n, -1), cost, 0.0, None)
-
-
-def _priced(stated: CostMatrix, columns: list[int], prices: FloatArray) -> CostMatrix:
-    values = stated.values.copy()
-    values[:, columns] = prices
-    return CostMatrix(values, stated.classes, stated.decisions, allow_diagonal=True)
-
-
-def _about_stated_price(
-    stated: CostMatrix, columns: list[int], kept: list[int], rows: _Rows, chosen: _Choice
-) -> list[str]:
+def _about_stated_price(costs: _Costs, rows: _Rows, found: float | None) -> list[str]:
     """Say what the stated price does where it is lower than the one found."""
-    price = float(stated.values[:, columns].max())
-    if chosen.price is None or not 0.0 < price < chosen.price:
+    price = float(costs.stated.values[:, costs.columns].max())
+    if found is None or not 0.0 < price < found:
         return []
-    flips = _flips(rows.probabilities, stated, kept, _ratios(stated, columns))[1]
+    referred = rows.share(costs.flips(rows.probabilities)[1] > price)
     return [
         f"The stated price of referring, {price:.4g}, is lower: it keeps the promise as well, and refers "
-        f"{rows.share(flips > price):.1%} of the rows."
+        f"{referred:.1%} of the rows."
     ]
 
 
