@@ -51,7 +51,8 @@ def upper_mean(values: Any, weight: Any = None, *, top: float, confidence: float
     more, the capital exceeds :math:`1 / \alpha` at any time with probability :math:`\alpha` at most. The bound is the
     smallest m at which it does. The bets are the predictable plug-in of [1]_, and depend on rows before only.
 
-    The rows are sorted and then shuffled by a fixed seed. So the result does not depend on their order.
+    Rows are taken in an order that is shuffled by a fixed seed. So the same rows in another order have another bound,
+    which differs a little and is as good. Of rows in a sorted file the confidence is over the shuffle as well.
 
     References
     ----------
@@ -303,14 +304,16 @@ def _largest(values: FloatArray, weight: FloatArray | None, at_most: float, bets
 
 
 def _shuffled(values: FloatArray, weight: FloatArray | None) -> tuple[FloatArray, FloatArray | None]:
-    """Return the rows in an order that depends neither on the given one nor on what they hold."""
-    order = np.argsort(values, kind="stable") if weight is None else np.lexsort((weight, values))
-    order = order[shuffle(len(values))]
+    order = shuffle(len(values))
     return values[order], None if weight is None else weight[order]
 
 
 def shuffle(n: int) -> np.ndarray:
-    """Return the fixed permutation of n rows."""
+    """Return the order in which n rows are taken, which depends on nothing but n.
+
+    Sorting rows by what they hold before would make the result the same for any order, and bets unfair: one fixed
+    permutation of sorted rows puts about the same row first in every sample.
+    """
     return np.random.default_rng(0).permutation(n)
 
 

@@ -318,7 +318,7 @@ class _Costs(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Rows that count, in an order that depends on nothing."""
+    """Rows that count, shuffled."""
 
     probabilities: FloatArray
     codes: IntArray
@@ -365,8 +365,7 @@ class _Rows(NamedTuple):
         weight = None if weight is None else np.asarray(weight, dtype=np.float64)[counted]
         if weight is not None and (weight == weight[0]).all():
             weight = None
-        own = p[np.arange(len(p)), codes]
-        order = np.lexsort((own, codes) if weight is None else (own, codes, weight))[shuffle(len(p))]
+        order = shuffle(len(p))
         return cls(p[order], codes[order], None if weight is None else weight[order], are_left_out)
 
     @property
