@@ -463,7 +463,7 @@ def _refer_columns(decisions: Labels, refer: Any, classes: Labels, may_lack: boo
     if may_lack:
         return []
     way = (
-        f'which of {listed(decisions)} refers, as refer="{decisions[-1]}"'
+        f"which of {listed(decisions)} refers, as refer={decisions[-1]!r}"
         if others
         else "cost with one, as costs.with_reject(cost, price=0) makes it, or a list of tables as candidates="
     )
