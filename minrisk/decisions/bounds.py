@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from minrisk._kernels import functions
 from minrisk._typing import FloatArray
 from minrisk.costs.weights import checked_weights
 
@@ -108,7 +109,7 @@ def p_value_mean(values: Any, at_most: float, *, top: float, weight: Any = None)
     rows = _checked(values, weight, top)
     if not at_most >= 0.0:
         raise ValueError(f"at_most must be 0 or more, got {at_most!r}: give the limit of the mean.")
-    return math.exp(-log_capital(*_shuffled(*rows), at_most=at_most / top)) if at_most < top else 0.0
+    return functions.exp(-log_capital(*_shuffled(*rows), at_most=at_most / top)) if at_most < top else 0.0
 
 
 def upper_share(k: int, n: int, confidence: float = 0.95) -> float:
@@ -137,10 +138,10 @@ def upper_share(k: int, n: int, confidence: float = 0.95) -> float:
     >>> round(upper_share(0, 59), 3), round(upper_share(3, 100), 3)
     (0.05, 0.076)
     """
-    from scipy.special import betaincinv
+    from scipy.stats import beta
 
     _check_counts(k, n)
-    return 1.0 if k == n else float(betaincinv(k + 1, n - k, _checked_confidence(confidence)))
+    return 1.0 if k == n else float(beta.ppf(_checked_confidence(confidence), k + 1, n - k))
 
 
 def p_value_share(k: int, n: int, at_most: float) -> float:
@@ -159,12 +160,12 @@ def p_value_share(k: int, n: int, at_most: float) -> float:
     >>> round(p_value_share(0, 59, 0.05), 3)
     0.048
     """
-    from scipy.special import bdtr
+    from scipy.stats import binom
 
     _check_counts(k, n)
     if at_most >= 1.0:
         return 0.0
-    return float(bdtr(k, n, at_most)) if k < n else 1.0
+    return float(binom.cdf(k, n, at_most))
 
 
 class EProcess:
@@ -225,7 +226,8 @@ class EProcess:
             )
         self.promised, self.top = float(promised), float(top)
         self.n, self._total, self._updates, self._most = 0, 0.0, 0, 0.0
-        self._stakes = np.geomspace(SMALLEST_STAKE / top, LARGEST_STAKE / promised, STAKES)
+        smallest, largest = functions.log(SMALLEST_STAKE / top), functions.log(LARGEST_STAKE / promised)
+        self._stakes = functions.exp(np.linspace(smallest, largest, STAKES))
         self._logs = np.full(STAKES, -np.inf)  # of capital on each of them
 
     def update(self, values: Any) -> Self:
@@ -241,8 +243,8 @@ class EProcess:
             return self
         j = self._updates
         fresh = 0.5 if j == 0 else 0.5 / (j * (j + 1))
-        grown = np.array([np.log1p(stake * (costs - self.promised)).sum() for stake in self._stakes])
-        self._logs = np.logaddexp(self._logs, math.log(fresh / STAKES)) + grown
+        grown = np.array([functions.log1p(stake * (costs - self.promised)).sum() for stake in self._stakes])
+        self._logs = _log_of_sum(np.array([self._logs, np.full(STAKES, functions.log(fresh / STAKES))])) + grown
         self.n, self._total, self._updates = self.n + len(costs), self._total + float(costs.sum()), j + 1
         self._most = max(self._most, self._log)
         return self
@@ -250,7 +252,7 @@ class EProcess:
     @property
     def _log(self) -> float:
         kept = 0.5 / self._updates if self._updates else 1.0
-        return float(np.logaddexp(np.logaddexp.reduce(self._logs), math.log(kept)))
+        return float(_log_of_sum(np.append(self._logs, functions.log(kept))))
 
     @property
     def mean(self) -> float:
@@ -258,11 +260,17 @@ class EProcess:
 
     @property
     def e_value(self) -> float:
-        return math.exp(min(self._log, 700.0))
+        return functions.exp(min(self._log, 700.0))
 
     @property
     def p_value(self) -> float:
-        return math.exp(-self._most)
+        return functions.exp(-self._most)
+
+
+def _log_of_sum(logs: FloatArray) -> FloatArray:
+    """Return the log of the sum of numbers along the first axis, without overflow."""
+    most = logs.max(axis=0)
+    return np.asarray(most + functions.log(functions.exp(logs - most).sum(axis=0)))
 
 
 def log_capital(values: FloatArray, weight: FloatArray | None, at_most: float) -> float:
@@ -275,7 +283,7 @@ def log_capital(values: FloatArray, weight: FloatArray | None, at_most: float) -
 
 def bound_of_ordered(values: FloatArray, weight: FloatArray | None, confidence: float) -> float:
     """Return the upper bound as a share of the top; the other arguments are as in `log_capital`."""
-    bets, enough = _bets(values, weight), -math.log1p(-confidence)
+    bets, enough = _bets(values, weight), -functions.log1p(-confidence)
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):  # the capital rises with the candidate
         middle = 0.5 * (low + high)
@@ -293,14 +301,14 @@ def _bets(values: FloatArray, weight: FloatArray | None) -> FloatArray:
     mean = (0.5 + np.cumsum(u * values)) / (1.0 + np.cumsum(u))
     spread = (0.25 + np.cumsum((u * (values - mean)) ** 2)) / np.arange(2, n + 2)
     before = np.concatenate([[0.25], spread[:-1]]) if n else spread
-    return np.sqrt(2.0 * math.log(1.0 / LEVEL) / (before * max(n, 1)))
+    return np.sqrt(2.0 * functions.log(1.0 / LEVEL) / (before * max(n, 1)))
 
 
 def _largest(values: FloatArray, weight: FloatArray | None, at_most: float, bets: FloatArray) -> float:
     below = at_most - values if weight is None else weight * (at_most - values)
     # Written so that the capital rises with the candidate, also where the stake is cut.
     staked = np.minimum(bets, MOST_STAKED / (1.0 - at_most)) if at_most < 1.0 else bets
-    return float(np.cumsum(np.log1p(staked * below)).max(initial=0.0))
+    return float(np.cumsum(functions.log1p(staked * below)).max(initial=0.0))
 
 
 def _shuffled(values: FloatArray, weight: FloatArray | None) -> tuple[FloatArray, FloatArray | None]:

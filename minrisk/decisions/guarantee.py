@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from minrisk._kernels import functions
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils import warn_caller
 from minrisk._utils.algebra import product
@@ -300,9 +301,9 @@ class _Costs(NamedTuple):
             return np.array([1.0])
         smallest = self.decided[self.decided > 0.0].min()
         largest = self.decided.max() / max(self.ratios[self.ratios > 0.0].min(), LEAST_RATIO)
-        return np.geomspace(
-            SMALLEST_PRICE * smallest, largest, int(np.clip(ROWS_TESTED / n, LEAST_PRICES, MOST_PRICES))
-        )
+        count = int(np.clip(ROWS_TESTED / n, LEAST_PRICES, MOST_PRICES))
+        first, last = functions.log(SMALLEST_PRICE * smallest), functions.log(largest)
+        return np.asarray(functions.exp(np.linspace(first, last, count)))
 
     def priced(self, price: float) -> CostMatrix:
         return self._with(self.decided, price)
@@ -414,7 +415,7 @@ class _Test(NamedTuple):
         limit = self.at_most / self.top
         if self.is_even and weight is None:
             return p_value_share(int(np.count_nonzero(values)), len(values), limit) <= level
-        return log_capital(values, weight, limit) >= -math.log(level)
+        return log_capital(values, weight, limit) >= -functions.log(level)
 
     def promise(self, rows: _Rows, way: _Way, of: str, confidence: float) -> Promise:
         values, weight = self.concerned(rows, way, of)
@@ -429,7 +430,11 @@ class _Test(NamedTuple):
 
     def rows_needed(self, level: float) -> int:
         """Return how many rows show that the promise is kept if none of them counts."""
-        return math.ceil(math.log(level) / math.log1p(-self.at_most / self.top)) if self.at_most < self.top else 0
+        return (
+            math.ceil(functions.log(level) / functions.log1p(-self.at_most / self.top))
+            if self.at_most < self.top
+            else 0
+        )
 
 
 def _stated_costs(model: Any, cost: Any, classes: Labels) -> CostMatrix:
@@ -535,7 +540,7 @@ def _begin(model: Any, costs: _Costs, rows: _Rows, tests: list[_Test]) -> float:
     for test in tests:
         of_class = slice(None) if test.code is None else [test.code]
         counts = test.table[:, decision].T[:, of_class]
-        drawn, mean, square = (np.cumsum((mass[:, of_class] * counts**power).sum(axis=1)) for power in range(3))
+        drawn, mean, square = (np.cumsum((mass[:, of_class] * each).sum(axis=1)) for each in (1.0, counts, counts**2))
         with np.errstate(invalid="ignore"):  # where no row of the class is likely
             below = np.maximum(test.at_most - MARGIN * mean / drawn, 0.0)
             own = drawn * below**2 / (2.0 * MARGIN * square / drawn + test.top * below)
