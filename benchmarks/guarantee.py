@@ -3,7 +3,7 @@
 For each set a `MinRiskClassifier` is fitted to a part of the rows. From the others, the pool, 1000 rows are drawn with
 replacement, `guarantee` finds the price of referring from them, and the pool says what is true: its rows are all that
 there can be. The promise is half of the mean cost without referring, at a confidence of 0.95. The oracle refers the
-fewest rows with which the pool keeps the promise. "Symmetric" costs are from 1 to 10.
+fewest rows with which the pool keeps the promise. "Normal" costs are sizes of normal numbers.
 
 MAPIE's controllers are asked for the same with 0/1 costs, by thresholds of the largest probability: by a fixed sequence
 from the highest on, and by its default correction for many tests, of which the lowest valid threshold is taken.
@@ -25,7 +25,7 @@ from minrisk.costs import CostMatrix
 from minrisk.decisions.guarantee import guarantee
 
 SETS = ("german", "vehicle", "segment", "waveform", "satimage", "pendigits")
-FITTED, DRAWN, DRAWS, CONFIDENCE, PROMISED = 2000, 1000, 200, 0.95, 0.5
+FITTED, DRAWN, DRAWS, CONFIDENCE, PROMISED = 2000, 1000, 100, 0.95, 0.5
 HELD, SHARE = 0.95, 1.3  # targets
 PEERS = {"MAPIE": "mapie"}
 THRESHOLDS = np.linspace(0.99, 0.0, 100)  # MAPIE's own, from the most cautious on
@@ -120,7 +120,7 @@ def methods(
 def figures(name: str, draws: int, peers: list[str]) -> Iterator[dict[str, Any]]:
     pool = Pool(name)
     n, K = pool.probabilities.shape
-    for kind in ("0/1", "symmetric"):
+    for kind in ("0/1", "normal"):
         table = costs(kind, K, seed=1).values
         cost = CostMatrix(np.column_stack([table, np.zeros(K)]), allow_diagonal=True)
         pool.judge(table)

@@ -19,7 +19,7 @@ from minrisk.costs.reading import aligned, has_matrices
 from minrisk.costs.weights import checked_weights
 from minrisk.decisions.bounds import bound_of_ordered, log_capital, p_value_share, shuffle, upper_share
 
-MOST_PRICES, LEAST_PRICES, ROWS_TESTED = 1000, 200, 20_000_000  # prices that are tried, and their number times rows
+MOST_PRICES, LEAST_PRICES, ROWS_TESTED = 1000, 400, 100_000_000  # prices that are tried, and their number times rows
 SMALLEST_PRICE, LEAST_RATIO = 1e-6, 1e-3  # of the smallest cost, and of prices of two classes
 SAME_PRICE = 1e-9  # relative, below which two prices are the same but for rounding
 MARGIN = 1.5  # times the cost of decided rows that is expected, where a sequence of prices begins
