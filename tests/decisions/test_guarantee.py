@@ -292,6 +292,7 @@ def test_other_names_for_referring():
         ({"X": None, "y": None}, r"the Known has no rows that its fit left out \(left_out_\)"),
         ({"y": np.array(["a", "c"] * 30)}, r"y must hold classes that the model knows, \['a', 'b'\], got 'c'"),
         ({"y": np.array(["a", "b"] * 20)}, "as many rows, .* got 40 labels and probabilities of shape"),
+        ({"X": np.full((60, 2), np.nan)}, "predict_proba of the Known must return finite numbers"),
         ({"y": np.array([["a"] * 60])}, "y must hold a label for each row, got shape"),
         ({"sample_weight": [1.0]}, "sample_weight must hold a number for each of the 60 rows"),
         ({"candidates": REFER}, "candidates must be a list of costs, got CostMatrix"),
@@ -312,3 +313,15 @@ def test_a_class_without_rows_is_refused():
     X, _ = two_classes(60)
     with pytest.raises(ValueError, match="by_class must name classes that y has rows of, got 'b'"):
         guarantee(Known("a", "b"), X, ["a"] * 60, by_class={"b": 0.1}, cost=REFER)
+
+
+@pytest.mark.parametrize("of", ["all", "decided"])
+def test_costs_of_nothing_and_rows_that_cannot_be_referred_at_a_price(of):
+    X, y = two_classes(100)
+    free = CostMatrix(np.zeros((2, 3)), ["a", "b"])
+    assert guarantee(Known("a", "b"), X, y, at_most=0.1, of=of, cost=free).referred == 0.0
+    certain = np.tile([1.0, 0.0], (100, 1))
+    cost = CostMatrix([[1, 2, 0], [2, 1, 1]], ["a", "b"], allow_diagonal=True)  # class "a" is referred for nothing
+    found = guarantee(Known("a", "b"), certain, ["a"] * 100, at_most=5.0, of=of, cost=cost)
+    assert found.referred == 1.0
+    assert set(apply_costs(certain, ["a", "b"], found.cost)) == {"refer"}
