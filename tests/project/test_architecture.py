@@ -14,6 +14,7 @@ ORDER = (  # a package, or a module at the top, imports from those before it onl
     "data",
     "costs",
     "model",
+    "decisions",
     "rows",
     "losses",
     "steps",
