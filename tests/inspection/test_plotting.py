@@ -327,7 +327,7 @@ def test_plain(number, digits, text):
 
 
 class TestSensitivity:
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def probable(self, data):
         X, y = data
         return LogisticRegression().fit(X, y)
