@@ -141,7 +141,14 @@ def test_it_prints_the_costs_whose_error_costs_most():
         (Given("ab"), np.ones((5, 2)), np.ones((5, 2)), 0.0, ValueError, "one table for all rows"),
         (Given("ab"), np.ones((5, 2)), np.ones((5, 2, 2)), 0.0, ValueError, "one table for all rows"),
         (Given("ab"), np.ones((5, 2)), [[0, 1], [1, 0]], 1.0, ValueError, "at_most must be a share"),
-        (Given("ab"), np.ones((5, 2)), {"a": {"b": 1, "c": 1}, "c": {"b": 1, "a": 1}}, 0.0, ValueError, "row for every class"),
+        (
+            Given("ab"),
+            np.ones((5, 2)),
+            {"a": {"b": 1, "c": 1}, "c": {"b": 1, "a": 1}},
+            0.0,
+            ValueError,
+            "row for every class",
+        ),
     ],
 )
 def test_refusals(model, rows, cost, at_most, error, message):
