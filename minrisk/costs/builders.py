@@ -419,6 +419,7 @@ def _count(classes: Any) -> tuple[int, Labels | None]:
 
 
 def is_finite(value: Any) -> bool:
+    """Return whether it is a finite number, and no truth value."""
     try:
         return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:  # a whole number beyond float64

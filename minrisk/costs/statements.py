@@ -1,4 +1,4 @@
-"""Costs from what people can say about them: a range for each, or how many mistakes of one kind weigh one of another.
+"""Costs from what people can say about them: ranges, rates that they accept, and how they have decided so far.
 
 Between two tables
 ------------------
@@ -33,11 +33,16 @@ from minrisk._kernels.functions import exp, log
 from minrisk._typing import FloatArray
 from minrisk._utils import warn_caller
 from minrisk._utils.algebra import product, solve
+from minrisk._utils.minimising import minimise
 from minrisk._utils.text import first_of
 from minrisk.costs.builders import is_finite, with_reject
 from minrisk.costs.labels import Labels, as_labels, listed, match_decisions, match_labels, unmatched
 from minrisk.costs.matrix import CostMatrix, cell, column_names
 
+RIDGE = 1e-9  # of the squares of costs that past decisions imply, which may be beyond any size
+SLOPE, CHANGE = 1e-4, 1e-7  # where a search for them ends; likelihoods are to be told apart by less than UNLIKELY
+UNLIKELY = 1.353  # fall of the log-likelihood at the ends of ranges: half the 0.9 quantile of chi-square
+HALVINGS = 10  # of the search for an end
 MOST_RANGES = 10  # cells with a range: each doubles the corners
 MOST_PROGRAMS = 100  # linear programs; a few dozen are enough
 ENOUGH = 1e-6  # of the largest regret of the midpoint, a gain that is none
@@ -225,6 +230,162 @@ def from_rates(
     values[tuple(np.transpose(needed))] = found / found.min()
     cost = CostMatrix(values, rows, columns)
     return cost if refer_below is None else with_reject(cost, _price(refer_below))
+
+
+class ImpliedCosts(NamedTuple):
+    """Hold the costs that past decisions imply, and how sure they are.
+
+    Attributes
+    ----------
+    cost : CostMatrix
+        The costs, whose mean over all mistakes is 1. Nothing is known of their size.
+    low : ndarray of shape (K, D)
+        The least that each cost may be, with a confidence of about 90 % for each alone.
+    high : ndarray of shape (K, D)
+        The most that each may be. It is at most the number of mistakes, as all others may cost nothing then.
+    explained : float
+        Share of the decisions that are of least expected cost under these costs.
+    explained_by_one : float
+        Share of the most frequent decision, which explains so many without any costs.
+    """
+
+    cost: CostMatrix
+    low: FloatArray
+    high: FloatArray
+    explained: float
+    explained_by_one: float
+
+
+def from_decisions(probabilities: Any, decisions: Any, classes: Any) -> ImpliedCosts:
+    r"""Return the costs that past decisions imply, given the probabilities that a model gives of the same rows.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n, K)
+        What `predict_proba` gives of the rows that were decided, by a model that was fitted on other rows.
+    decisions : array-like of shape (n,)
+        What people decided. Each class must be among the decisions; others are decisions that are no class.
+    classes : array-like of shape (K,)
+        The classes of the columns of `probabilities`: `classes_` of the classifier.
+
+    Returns
+    -------
+    ImpliedCosts
+        The costs, a range of each, and the share of the decisions that they explain.
+
+    Raises
+    ------
+    ValueError
+        If shapes or labels do not fit, or a class was never decided: its costs leave no trace.
+
+    Notes
+    -----
+    People are taken to decide k with a probability in proportion to :math:`\exp(-\beta \sum_j p_{ij} C_{jk})`, which is
+    McFadden's conditional logit [1]_: the less a decision is expected to cost, the likelier it is, and mistakes happen
+    where two cost nearly the same. The costs of greatest likelihood are found, with none below 0. Their size, and how
+    sharply people decide, cannot be told apart. The ranges are those of profile likelihood; where some costs explain
+    all decisions, they hold all such costs. Their confidence is that of many rows; with some hundreds it is less.
+
+    These are the costs by which people would have decided so, had they known the model's probabilities, and no more.
+    They knew other things, and they may have decided badly. Wide ranges, or an explained share hardly above that of
+    one decision, say that the decisions tell little about costs. Mistakes of this kind do not show in the ranges. Show
+    the costs to those who decided, and ask whether they mean them.
+
+    References
+    ----------
+    .. [1] D. McFadden, "Conditional logit analysis of qualitative choice behavior", in P. Zarembka (ed.), "Frontiers in
+       Econometrics", 1974.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minrisk.costs import from_decisions
+    >>> ill = np.random.default_rng(0).random(500)
+    >>> past = np.where(ill > 0.1, "treat", "wait")  # from a tenth on: a missed one is as bad as nine treatments
+    >>> found = from_decisions(np.column_stack([ill, 1 - ill]), past, ["treat", "wait"])
+    >>> found.explained > 0.99
+    True
+    >>> ratios = found.cost.values[0, 1] / found.cost.values[1, 0]
+    >>> bool(8 < ratios < 10)
+    True
+    """
+    rows = as_labels(classes)
+    taken = np.asarray(decisions).ravel().tolist()
+    columns = as_labels([*rows, *(label for label in dict.fromkeys(taken) if match_labels([label], rows) == [-1])])
+    p = _columns(probabilities, rows, CostMatrix(1.0 - np.eye(len(rows)), rows))
+    if len(taken) != len(p):
+        raise ValueError(
+            f"decisions must be one for each of the {len(p)} rows of probabilities, got {len(taken)}: make them as "
+            "many."
+        )
+    decided = np.array(match_labels(taken, columns))
+    often = np.bincount(decided, minlength=len(columns))
+    if never := [columns[k] for k in np.flatnonzero(often == 0)]:
+        raise ValueError(
+            f"decisions must hold every class, got none for {listed(never)}: add rows in which they were decided, or "
+            "state costs by from_rates."
+        )
+    logit = _Logit(p, np.arange(len(columns)) == decided[:, None], ~np.eye(len(rows), len(columns), dtype=bool))
+    best = logit.fitted(logit.mistakes.astype(np.float64))
+    values = best[1] / best[1].sum()
+    low, high = np.zeros(values.shape), np.zeros(values.shape)
+    for held in np.flatnonzero(logit.mistakes).tolist():
+        low.flat[held], high.flat[held] = (logit.end(best, held, outer) for outer in (0.0, 1.0))
+    n = int(logit.mistakes.sum())
+    explained = float((product(p, values).argmin(axis=1) == decided).mean())
+    return ImpliedCosts(
+        CostMatrix(n * values, rows, columns), n * low, n * high, explained, float(often.max() / len(p))
+    )
+
+
+class _Logit(NamedTuple):
+    """Hold decisions about rows, of which the costs of greatest likelihood are found."""
+
+    p: FloatArray
+    taken: np.ndarray  # (n, D): which was decided
+    mistakes: np.ndarray  # (K, D): what may cost something
+
+    def loss(self, costs: FloatArray) -> tuple[float, FloatArray]:
+        """Return minus the log-likelihood, and its slope (K, D)."""
+        merits = -product(self.p, costs)
+        merits -= merits.max(axis=1, keepdims=True)
+        likely = exp(merits)
+        total = likely.sum(axis=1, keepdims=True)
+        value = float((log(total[:, 0]) - merits[self.taken]).sum()) + 0.5 * RIDGE * float((costs * costs).sum())
+        return value, RIDGE * costs - product(self.p.T, likely / total - self.taken)
+
+    def fitted(self, start: FloatArray, held: int | None = None, ratio: float = 0.0) -> tuple[float, FloatArray]:
+        """Return the least loss and the costs that have it; one may be `held` at a ratio to the sum of the others."""
+        free = np.flatnonzero(self.mistakes)
+        free = free[free != held]
+
+        def table(point: FloatArray) -> FloatArray:
+            costs = np.zeros(self.mistakes.shape)
+            costs.flat[free] = point
+            if held is not None:
+                costs.flat[held] = ratio * point.sum()
+            return costs
+
+        def function(point: FloatArray) -> tuple[float, FloatArray]:
+            value, slope = self.loss(table(point))
+            own = slope.ravel()[free]
+            return value, own if held is None else own + ratio * slope.flat[held]
+
+        found = minimise(function, start.ravel()[free], 0.0, gradient=SLOPE, change=CHANGE, iterations=500)
+        return found.value, table(found.point)
+
+    def end(self, best: tuple[float, FloatArray], held: int, outer: float) -> float:
+        """Return where between its share in the best costs and an `outer` one a cost is too unlikely, as a share."""
+        least, costs = best
+        inner = float(costs.flat[held] / costs.sum())
+        for _ in range(HALVINGS):
+            middle = 0.5 * (inner + outer)
+            value, found = self.fitted(costs, held, middle / (1.0 - middle))
+            if value - least <= UNLIKELY:
+                inner, costs = middle, found
+            else:
+                outer = middle
+        return 0.5 * (inner + outer)
 
 
 def _price(refer_below: Any) -> float:

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from minrisk.costs import CostMatrix, between, from_rates, ordinal, uniform
-from minrisk.costs.statements import MOST_RANGES
+from minrisk.costs import CostMatrix, between, from_decisions, from_rates, ordinal, uniform
+from minrisk.costs.statements import MOST_RANGES, _Logit
 
 
 def corners_of(low, high):
@@ -212,3 +212,65 @@ class TestFromRates:
     def test_refusals(self, told, options, error, message):
         with pytest.raises(error, match=message):
             from_rates(told, **options)
+
+
+class TestFromDecisions:
+    COST = np.array([[0, 1, 2.0], [3, 0, 1], [6, 2, 0]])
+    NAMES = np.array(["c", "a", "b"])
+
+    def drawn(self, sharp, n=400, seed=0):
+        rng = np.random.default_rng(seed)
+        p = rng.dirichlet(np.full(3, 0.7), size=n)
+        merits = -sharp * (p @ self.COST) + rng.gumbel(size=(n, 3))
+        return p, merits.argmax(axis=1)
+
+    def test_likelihood_and_slope_are_those_of_the_logit(self):
+        p, decided = self.drawn(3.0, 30)
+        logit = _Logit(p, np.arange(3) == decided[:, None], ~np.eye(3, dtype=bool))
+        value, slope = logit.loss(self.COST)
+        merits = -p @ self.COST
+        told = (np.log(np.exp(merits).sum(axis=1)) - merits[np.arange(30), decided]).sum()
+        assert value == pytest.approx(told, rel=1e-6)
+        for i, j in np.ndindex(3, 3):
+            moved = self.COST.copy()
+            moved[i, j] += 1e-6
+            assert (logit.loss(moved)[0] - value) / 1e-6 == pytest.approx(slope[i, j], abs=1e-4)
+
+    def test_ranges_hold_costs_that_decided(self):
+        p, decided = self.drawn(10.0)
+        found = from_decisions(p, self.NAMES[decided], self.NAMES)
+        truth = self.COST / self.COST.sum() * 6
+        wrong = ~np.eye(3, dtype=bool)
+        assert found.cost.values[wrong].mean() == pytest.approx(1.0) and found.cost.classes == ("c", "a", "b")
+        assert (found.low <= found.cost.values + 1e-9).all() and (found.cost.values <= found.high + 1e-9).all()
+        assert ((found.low <= truth) & (truth <= found.high))[wrong].sum() >= 5
+        assert found.explained == ((p @ found.cost.values).argmin(axis=1) == decided).mean()
+        assert found.explained > found.explained_by_one == np.bincount(decided).max() / len(p)
+
+    def test_decisions_without_mistakes_are_explained(self):
+        p, decided = self.drawn(1e9, 150)
+        asked = np.where(p.max(axis=1) < 0.4, "ask", self.NAMES[decided])
+        found = from_decisions(p, asked, self.NAMES)
+        assert found.cost.decisions == ("c", "a", "b", "ask") and found.low.shape == (3, 4)
+        plain = from_decisions(p, self.NAMES[decided], self.NAMES)
+        truth = self.COST / self.COST.sum() * 6
+        assert plain.explained > 0.98 and (plain.low <= truth).all() and (truth <= plain.high).all()
+
+    def test_decisions_at_random_tell_nothing(self):
+        p, _ = self.drawn(1.0)
+        decided = np.random.default_rng(1).choice(self.NAMES, len(p))
+        found = from_decisions(p, decided, self.NAMES)
+        assert found.explained < found.explained_by_one + 0.1
+        assert np.median((found.high - found.low)[~np.eye(3, dtype=bool)]) > 1.0
+
+    @pytest.mark.parametrize(
+        ("decided", "classes", "message"),
+        [
+            (["a", "b"], ["a", "b"], "one for each of the 3 rows"),
+            (["a", "a", "a"], ["a", "b"], r"every class, got none for \['b'\]"),
+            (["a", "b", "a"], ["a", "b", "c"], r"shape \(n, 3\)"),
+        ],
+    )
+    def test_refusals(self, decided, classes, message):
+        with pytest.raises(ValueError, match=message):
+            from_decisions(np.full((3, 2), 0.5), decided, classes)
