@@ -14,6 +14,9 @@ truth is ``i``. K is the number of classes and D the number of decisions, usuall
 :func:`ordinal`           ``|i - j| ** p``
 :func:`balanced`          every class counts alike, however many rows it has
 :func:`from_taxonomy`     the distance to the lowest common ancestor
+:func:`from_rates`        how many mistakes of one kind are as bad as one of another
+:func:`from_decisions`    what past decisions imply
+:func:`between`           least maximal regret where only a range of each cost is known
 :func:`random_symmetric`  the random costs of the guess-averse paper
 :func:`random_normal`     the random costs of the REBEL paper
 :func:`with_reject`       one more decision, to refer a case, at a price
@@ -36,11 +39,15 @@ from minrisk.costs.builders import (
 )
 from minrisk.costs.matrix import CostMatrix
 from minrisk.costs.reading import as_cost, is_per_row, read_cost, row_costs
+from minrisk.costs.statements import between, from_decisions, from_rates
 
 __all__ = [
     "CostMatrix",
     "as_cost",
     "balanced",
+    "between",
+    "from_decisions",
+    "from_rates",
     "from_taxonomy",
     "is_per_row",
     "ordinal",

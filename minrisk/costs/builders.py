@@ -90,7 +90,7 @@ def ordinal(classes: Any, p: float = 1.0) -> CostMatrix:
     high      4       1     0
     """
     count, labels = _count(classes)
-    if not _is_finite(p) or p <= 0:
+    if not is_finite(p) or p <= 0:
         raise ValueError(f"p must be a finite number above 0, got {p!r}: use p=1 for absolute distance, 2 for squared.")
     rank = np.arange(count, dtype=np.float64)
     cost = CostMatrix(power(np.abs(rank[:, None] - rank[None, :]), p), labels)
@@ -257,7 +257,7 @@ def random_symmetric(classes: Any, low: float = 1.0, high: float = 10.0, random_
     (True, True)
     """
     count, labels = _count(classes)
-    if not (_is_finite(low) and _is_finite(high)) or not 0 <= low <= high or high == 0:
+    if not (is_finite(low) and is_finite(high)) or not 0 <= low <= high or high == 0:
         raise ValueError(f"low and high must be finite with 0 <= low <= high and 0 < high, got {low!r} and {high!r}.")
     drawn = np.triu(_generator(random_state).uniform(low, high, size=(count, count)), k=1)
     return CostMatrix(drawn + drawn.T, labels)
@@ -399,7 +399,7 @@ def _prices(price: Any, matrix: CostMatrix) -> FloatArray:
             f"{listed(names)}, got {len(given)}: make them as many."
         )
     for name, value in zip(names, given, strict=True):
-        if not _is_finite(value) or value < 0:
+        if not is_finite(value) or value < 0:
             raise ValueError(f"price of class {name!r} must be a finite number >= 0, got {value!r}: correct it.")
     return np.array(given, dtype=np.float64)
 
@@ -418,7 +418,8 @@ def _count(classes: Any) -> tuple[int, Labels | None]:
     return count, labels
 
 
-def _is_finite(value: Any) -> bool:
+def is_finite(value: Any) -> bool:
+    """Return whether it is a finite number, and no truth value."""
     try:
         return isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
     except OverflowError:  # a whole number beyond float64

@@ -4,7 +4,12 @@ Pictures need matplotlib: ``pip install 'minrisk[plots]'``; those of SHAP values
 """
 
 from minrisk.inspection.explanation import explain
-from minrisk.inspection.plotting import CostConfusionDisplay, CriticalDifferenceDisplay, RiskCurveDisplay
+from minrisk.inspection.plotting import (
+    CostConfusionDisplay,
+    CriticalDifferenceDisplay,
+    RiskCurveDisplay,
+    SensitivityDisplay,
+)
 from minrisk.inspection.report_page import report
 from minrisk.inspection.shap_values import (
     CostImportances,
@@ -23,6 +28,7 @@ __all__ = [
     "CostImportances",
     "CriticalDifferenceDisplay",
     "RiskCurveDisplay",
+    "SensitivityDisplay",
     "ShapExplainer",
     "ShapValues",
     "cost_importances",

@@ -18,6 +18,8 @@ from minrisk._utils.text import printable, short
 from minrisk.costs.labels import label_text, match_labels
 from minrisk.costs.reading import check_sample_order, costs_of_rows
 from minrisk.costs.units import scaled
+from minrisk.decisions.sensitivity import Sensitivity
+from minrisk.decisions.sensitivity import sensitivity as look_at
 from minrisk.estimator import BoostedClassifier
 from minrisk.estimator.fitted import check_any_fitted
 from minrisk.estimator.inputs import one_fit
@@ -216,8 +218,26 @@ def write_cells(
     return written[0], written[1]
 
 
-_MARGINS = np.array([1.3, 0.9])  # inches around the cells where names are short
 _MOST_DIVIDED = 200  # rows or columns, whose lines would hide what they divide
+
+
+def divide(ax: Any, shape: tuple[int, ...], decisions: Sequence[Any], classes: Sequence[Any]) -> None:
+    """Draw white lines between cells, as far as there is room, a dark one before decisions that are no class."""
+    n_rows, n_columns = shape
+    if max(n_rows, n_columns) <= _MOST_DIVIDED:
+        ax.set_xticks(np.arange(1, n_columns) - 0.5, minor=True)
+        ax.set_yticks(np.arange(1, n_rows) - 0.5, minor=True)
+        ax.grid(which="minor", color="white", linewidth=1.5 if max(n_rows, n_columns) <= 12 else 0.6)
+    ax.tick_params(which="both", length=0)
+    ax.spines[:].set_visible(False)
+    known = np.array(match_labels(decisions, classes)) >= 0
+    n_classes = int(known.sum())
+    if 0 < n_classes < n_columns and known[:n_classes].all():
+        ax.axvline(n_classes - 0.5, color=DARK, linewidth=1.2)
+
+
+_MARGINS = np.array([1.3, 0.9])  # inches around the cells where names are short
+_LABEL = 24  # letters of a label in a picture of two panels
 _DEAR = 0.2  # part of the highest cost from which a cell is dear
 _TABLE = "have one row per true class and one column per decision"  # what tables must
 
@@ -483,7 +503,7 @@ class CostConfusionDisplay:
         self.im_ = ax.imshow(self.cost_confusion, **look)
         self.colorbar_ = self._scale() if colorbar else None
         ax.set(xlabel="Decision", ylabel="True class", title=self._title())
-        self._divide()
+        divide(ax, shape, self.decision_labels, self.true_labels)
         rows, columns = ([label_text(label) for label in labels] for labels in (self.true_labels, self.decision_labels))
         size = (side, side) if own else cell_size(ax, shape)
         name_ticks(ax, rows, columns, xticks_rotation, size)
@@ -512,20 +532,6 @@ class CostConfusionDisplay:
             weight = float(np.ldexp(counts.sum(), of_count))
             mean = plain(float(np.ldexp(costs.sum() / counts.sum(), of_cost - of_count))) if weight else "unknown"
         return f"Mean cost {mean} per row\n({_rows(weight)}, total cost {plain(total)})"
-
-    def _divide(self) -> None:
-        """Draw white lines between cells, as far as there is room, a dark one before decisions that are no class."""
-        n_rows, n_columns = self.cost_confusion.shape
-        if max(n_rows, n_columns) <= _MOST_DIVIDED:
-            self.ax_.set_xticks(np.arange(1, n_columns) - 0.5, minor=True)
-            self.ax_.set_yticks(np.arange(1, n_rows) - 0.5, minor=True)
-            self.ax_.grid(which="minor", color="white", linewidth=1.5 if max(n_rows, n_columns) <= 12 else 0.6)
-        self.ax_.tick_params(which="both", length=0)
-        self.ax_.spines[:].set_visible(False)
-        known = np.array(match_labels(self.decision_labels, self.true_labels)) >= 0
-        n_classes = int(known.sum())
-        if 0 < n_classes < n_columns and known[:n_classes].all():
-            self.ax_.axvline(n_classes - 0.5, color=DARK, linewidth=1.2)
 
     def _write(self, size_of_cell: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
         """Write costs and numbers of rows into the cells that have rows."""
@@ -759,6 +765,180 @@ def _panels(ax: Any) -> tuple[Any, Any]:
     panels = list(np.ravel(np.asarray(ax, dtype=object)))
     if len(panels) != 2:
         raise ValueError(f"ax must be one Axes or two, for mean cost and loss, got {len(panels)}: pass a pair.")
+    return panels[0], panels[1]
+
+
+class SensitivityDisplay:
+    """Picture of how sure costs must be: for each cost the regret if in truth it is half, or twice, what is stated.
+
+    Two panels share their colours. A cell shows the regret, the mean over the rows of what the decisions cost too much,
+    and below it the share of the rows whose decision would be another one. Cells whose cost is 0 stay empty.
+
+    Parameters
+    ----------
+    sensitivity : Sensitivity
+        What `minrisk.decisions.sensitivity.sensitivity` returns.
+
+    Attributes
+    ----------
+    axes_ : tuple of two matplotlib Axes
+        The panels of half and of twice the cost.
+    figure_ : matplotlib Figure
+        What both are in.
+    im_ : tuple of two matplotlib AxesImage
+        The colours.
+    colorbar_ : matplotlib Colorbar or None
+        Their scale.
+    text_ : ndarray of shape (2, K, D)
+        Regrets in the cells, matplotlib Text, or None where nothing is written.
+    share_text_ : ndarray of shape (2, K, D)
+        Shares in the cells, matplotlib Text, or None where nothing is written.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from minrisk.decisions.sensitivity import sensitivity
+    >>> from minrisk.inspection import SensitivityDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LogisticRegression(max_iter=1000).fit(X[:, :2], y)
+    >>> display = SensitivityDisplay(sensitivity(model, X[:, :2], [[0, 1, 1], [5, 0, 1], [5, 1, 0]])).plot()
+    >>> display.axes_[1].get_title()
+    'If it is twice the cost'
+    """
+
+    axes_: tuple[Axes, Axes]
+    figure_: Any
+    im_: tuple[Any, Any]
+    colorbar_: Any
+    text_: np.ndarray
+    share_text_: np.ndarray
+
+    def __init__(self, sensitivity: Sensitivity) -> None:
+        self.sensitivity = sensitivity
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, cost: Any = None, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Look at the decisions of a classifier about X, and draw how sure each cost must be.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted classifier with `predict_proba`, of minrisk or any other.
+        X : array-like of shape (n, d)
+            Rows as they will come.
+        cost : array-like of shape (K, D), DataFrame, dict, CSV file or CostMatrix, optional
+            The costs. By default those that the classifier was fitted for.
+        ax : pair of matplotlib Axes, optional
+            As in `plot`. By default a new figure is made.
+        **kwargs : dict
+            Passed to `plot`.
+
+        Returns
+        -------
+        SensitivityDisplay
+            The picture.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        ValueError
+            As in `minrisk.decisions.sensitivity.sensitivity`.
+        """
+        check_any_fitted(estimator, "SensitivityDisplay.from_estimator")
+        return cls(look_at(estimator, X, cost)).plot(ax, **kwargs)
+
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        include_values: bool = True,
+        cmap: Any = "OrRd",
+        colorbar: bool = True,
+        xticks_rotation: float | None = None,
+    ) -> Self:
+        """Draw both tables.
+
+        Parameters
+        ----------
+        ax : pair of matplotlib Axes, optional
+            The panels of half and of twice the cost. By default a new figure is made.
+        include_values : bool, default=True
+            Whether to write regrets and shares into the cells, as far as they fit.
+        cmap : str or matplotlib Colormap, default="OrRd"
+            Colours, from no regret to the highest.
+        colorbar : bool, default=True
+            Whether to draw the scale of the colours.
+        xticks_rotation : float, optional
+            Angle of the decisions' names in degrees. By default as flat as they fit.
+
+        Returns
+        -------
+        SensitivityDisplay
+            Itself, with `axes_`, `figure_`, `im_`, `colorbar_`, `text_` and `share_text_`.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If `ax` is not two Axes.
+        """
+        found, shape = self.sensitivity, self.sensitivity.cost.shape
+        if ax is None:
+            size = np.array([2 * shape[1], shape[0]]) * square_side(shape) / 72 + _MARGINS * [2.0, 1.0] + [0.5, 0.6]
+            _, ax = pyplot().subplots(1, 2, sharey=True, figsize=size, layout="constrained")
+        self.axes_ = _pair(ax, "half and twice the cost")
+        self.figure_ = self.axes_[0].figure
+        tables = (found.regret_at_half, found.regret_at_twice)
+        most = max(float(np.nanmax(table, initial=0.0)) for table in tables) or 1.0
+        look = {"cmap": cmap, "interpolation": "nearest", "aspect": "auto", "vmin": 0.0, "vmax": most}
+        images = [panel.imshow(table, **look) for panel, table in zip(self.axes_, tables, strict=True)]
+        self.im_ = (images[0], images[1])
+        self.colorbar_ = self._scale() if colorbar else None
+        for panel, what in zip(self.axes_, ("half", "twice"), strict=True):
+            panel.set(xlabel="Decision", title=f"If it is {what} the cost")
+            divide(panel, shape, found.decisions, found.classes)
+        self.axes_[0].set_ylabel("True class")
+        told = f"Decisions about {_rows(found.n_rows)}, mean expected cost {plain(found.mean_cost)}"
+        told += "\n(in each cell the regret, and the share of decisions that change)"
+        if len(self.figure_.axes) <= 3:  # no other pictures beside these panels and their scale
+            self.figure_.suptitle(told, fontsize=11)
+        rows, columns = ([drawn(label, _LABEL) for label in labels] for labels in (found.classes, found.decisions))
+        for panel in self.axes_:
+            name_ticks(panel, rows, columns, xticks_rotation, cell_size(panel, shape))
+        if self.axes_[0].get_shared_y_axes().joined(*self.axes_):
+            self.axes_[1].tick_params(labelleft=False)
+        sizes = [cell_size(panel, shape) for panel in self.axes_]  # names have taken some of it
+        self.text_ = np.full((2, *shape), None, dtype=object)
+        self.share_text_ = self.text_.copy()
+        if include_values and min(map(min, sizes)) > SMALLEST_FONT:
+            shares = (found.changed_at_half, found.changed_at_twice)
+            for side, (table, share) in enumerate(zip(tables, shares, strict=True)):
+                self.text_[side], self.share_text_[side] = self._write(side, table, share, sizes[side])
+        return self
+
+    def _scale(self) -> Any:
+        bar = self.figure_.colorbar(self.im_[1], ax=list(self.axes_), label="Regret, as a mean over the rows", pad=0.02)
+        bar.outline.set_visible(False)
+        return bar
+
+    def _write(self, side: int, table: FloatArray, share: FloatArray, size_of_cell: tuple[float, float]) -> Lines:
+        """Write regrets and shares into the cells of one panel."""
+        regrets, shares, nothing = (np.full(table.shape, "", dtype=object) for _ in range(3))
+        for i, j in np.argwhere(~np.isnan(table)):
+            regrets[i, j] = plain(table[i, j], digits=2)
+            shares[i, j] = f"{plain(100.0 * share[i, j], digits=2)} %"
+        levels = [(regrets, shares), (regrets, nothing)]
+        return write_cells(self.axes_[side], self.im_[side], levels, table == 0.0, size_of_cell)
+
+
+def _pair(ax: Any, what: str) -> tuple[Any, Any]:
+    """Return two panels, or say what they are for."""
+    panels = list(np.ravel(np.asarray(ax, dtype=object)))
+    if len(panels) != 2:
+        raise ValueError(f"ax must be two Axes, for {what}, got {len(panels)}: pass a pair.")
     return panels[0], panels[1]
 
 

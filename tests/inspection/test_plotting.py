@@ -17,7 +17,8 @@ from sklearn.preprocessing import StandardScaler
 
 from minrisk import MinRiskClassifier, REBELClassifier, inspection
 from minrisk.costs import CostMatrix
-from minrisk.inspection import CostConfusionDisplay, RiskCurveDisplay
+from minrisk.decisions.sensitivity import of_probabilities
+from minrisk.inspection import CostConfusionDisplay, RiskCurveDisplay, SensitivityDisplay
 from minrisk.inspection.plotting import inks, plain
 from minrisk.metrics import cost_confusion_matrix, expected_cost
 from tests.helpers.common import slow_after
@@ -323,3 +324,42 @@ def test_inks_can_be_read_on_every_colour(cmap):
 )
 def test_plain(number, digits, text):
     assert plain(number, digits) == text
+
+
+class TestSensitivity:
+    @pytest.fixture
+    def probable(self, data):
+        X, y = data
+        return LogisticRegression().fit(X, y)
+
+    def test_cells_hold_regrets_and_shares(self, data, probable):
+        display = SensitivityDisplay.from_estimator(probable, data[0], COST)
+        found = display.sensitivity
+        assert [panel.get_title() for panel in display.axes_] == ["If it is half the cost", "If it is twice the cost"]
+        for side, (regret, share) in enumerate(
+            [(found.regret_at_half, found.changed_at_half), (found.regret_at_twice, found.changed_at_twice)]
+        ):
+            told, shares = written(display.text_[side]), written(display.share_text_[side])
+            assert set(told) == set(shares) == {(i, j) for i, j in np.argwhere(COST.values > 0)}
+            for cell, text in told.items():
+                assert text == plain(regret[cell], 2)
+                assert shares[cell] == f"{plain(100 * share[cell], 2)} %"
+            np.testing.assert_array_equal(np.isnan(regret), np.ma.getmaskarray(display.im_[side].get_array()))
+        assert len({image.get_clim() for image in display.im_}) == 1
+
+    def test_given_axes(self, data, probable):
+        figure, axes = plt.subplots(2)
+        display = SensitivityDisplay.from_estimator(probable, data[0], COST, ax=axes, colorbar=False)
+        assert display.axes_ == tuple(axes) and len(figure.axes) == 2 and display.colorbar_ is None
+        with pytest.raises(ValueError, match="two Axes"):
+            SensitivityDisplay.from_estimator(probable, data[0], COST, ax=plt.subplots()[1])
+        with pytest.raises(NotFittedError):
+            SensitivityDisplay.from_estimator(LogisticRegression(), data[0], COST)
+
+    @pytest.mark.parametrize("k", [2, 40])
+    def test_sizes(self, k):
+        p = np.random.default_rng(0).dirichlet(np.ones(k), size=50)
+        display = SensitivityDisplay(of_probabilities(p, CostMatrix(1.0 - np.eye(k), range(k)))).plot()
+        display.figure_.draw_without_rendering()
+        sizes = [text.get_fontsize() for text in display.text_.ravel() if text is not None]
+        assert all(size >= 5.5 for size in sizes) and bool(sizes) == (k < 40)
