@@ -21,6 +21,7 @@ ORDER = (  # a package, or a module at the top, imports from those before it onl
     "boosting",
     "metrics",
     "estimator",
+    "decisions",
     "ensemble",
     "algorithms",
     "compaction",
