@@ -129,17 +129,20 @@ class LeastCostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
     Examples
     --------
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from minrisk import costs
     >>> from minrisk.decisions.least_cost import LeastCostClassifier
-    >>> X, y = load_wine(return_X_y=True)
-    >>> cost = [[0, 1, 1, 0.3], [1, 0, 1, 0.3], [10, 10, 0, 0.3]]  # the last decision asks an expert
-    >>> forest = RandomForestClassifier(50, random_state=0)
-    >>> model = LeastCostClassifier(forest, cost, calibrate="isotonic", random_state=0).fit(X[::2], y[::2])
-    >>> model.decisions_
-    array([ 0,  1,  2, -1])
-    >>> round(model.score(X[1::2], y[1::2]), 2)  # 1 less the mean cost
-    0.98
+    >>> X, y = load_digits(return_X_y=True)
+    >>> cost = costs.with_reject(costs.uniform(10), 0.3)  # a clerk reads a digit for 0.3 of what a mistake costs
+    >>> plain = LeastCostClassifier(GaussianNB(), cost).fit(X[::2], y[::2])
+    >>> model = LeastCostClassifier(GaussianNB(), cost, calibrate="isotonic", random_state=0).fit(X[::2], y[::2])
+    >>> for each in plain, model:  # 1 less the mean cost
+    ...     print(round(each.score(X[1::2], y[1::2]), 2))
+    0.79
+    0.89
+    >>> model.predict(X[1:6])
+    array([1, 8, 3, 4, 9])
     """
 
     def __init__(
