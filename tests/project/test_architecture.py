@@ -22,6 +22,7 @@ ORDER = (  # a package, or a module at the top, imports from those before it onl
     "boosting",
     "metrics",
     "estimator",
+    "decisions",
     "ensemble",
     "algorithms",
     "compaction",
