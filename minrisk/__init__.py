@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from minrisk.data.chunks import Chunks as Chunks
     from minrisk.data.column_report import DataWarning as DataWarning
     from minrisk.decisions.deciding import apply_costs as apply_costs
+    from minrisk.decisions.deciding import decide as decide
+    from minrisk.decisions.guarantee import guarantee as guarantee
+    from minrisk.decisions.least_cost import LeastCostClassifier as LeastCostClassifier
+    from minrisk.decisions.limits import price_limits as price_limits
+    from minrisk.decisions.priors import estimate_priors as estimate_priors
+    from minrisk.decisions.sensitivity import sensitivity as sensitivity
     from minrisk.io.model_file import ModelFileError as ModelFileError
     from minrisk.io.model_file import load as load
     from minrisk.io.model_file import save as save
@@ -57,10 +63,16 @@ _PUBLIC = {
     "StructBoostClassifier": "minrisk.algorithms.structboost",
     "Chunks": "minrisk.data.chunks",
     "DataWarning": "minrisk.data.column_report",
+    "LeastCostClassifier": "minrisk.decisions.least_cost",
     "apply_costs": "minrisk.decisions.deciding",
     "compact": "minrisk.compaction",
     "compare": "minrisk.comparison",
     "CostMatrix": "minrisk.costs",
+    "decide": "minrisk.decisions.deciding",
+    "estimate_priors": "minrisk.decisions.priors",
+    "guarantee": "minrisk.decisions.guarantee",
+    "price_limits": "minrisk.decisions.limits",
+    "sensitivity": "minrisk.decisions.sensitivity",
     "ModelFileError": "minrisk.io.model_file",
     "load": "minrisk.io.model_file",
     "save": "minrisk.io.model_file",

@@ -18,11 +18,10 @@ from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._utils import warn_caller
 from minrisk._utils.workers import Workers
 from minrisk.algorithms.parameters import SharedParameters, algorithm, parameter
-from minrisk.costs.labels import as_labels
 from minrisk.costs.reading import CostsPerRow
+from minrisk.decisions.deciding import decision_costs, expected_of, of_expected, weighted
+from minrisk.decisions.priors import PriorEstimate, estimate_of, reweighed, shares_of
 from minrisk.estimator import BoostedClassifier
-from minrisk.decisions.deciding import decision_costs, expected_of, is_estimate, of_expected, weighted
-from minrisk.decisions.priors import read_priors, reweighed
 from minrisk.estimator.eval_sets import codes_of, record_stages
 from minrisk.estimator.fitted import check_fitted
 from minrisk.estimator.inputs import of_one_fit
@@ -31,6 +30,7 @@ from minrisk.losses import COST_TRAINED, POSTERIOR
 
 if TYPE_CHECKING:
     from minrisk.boosting.watching import Watch
+    from minrisk.decisions.left_out import LeftOut
     from minrisk.ensemble.defaults import Settings
     from minrisk.ensemble.driver import Driver
     from minrisk.ensemble.ensemble import Ensemble
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from minrisk.ensemble.training import Trained
     from minrisk.estimator.elsewhere import Elsewhere
     from minrisk.estimator.inputs import TrainingRows
+    from minrisk.model.first_rounds import FirstRounds
     from minrisk.rows.folded import FoldedRows
 
 
@@ -404,7 +405,8 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
         self.train_loss_ = mean_losses(ensemble)
         self.validation_loss_ = np.array(ensemble.plain.curve, dtype=np.float64).reshape(-1, 2)
         self.cost_regression_ = found.costs
-        self.left_out_, self._first_rounds = found.kept or (None, None)
+        self.left_out_: LeftOut | None = None if found.kept is None else found.kept.rows
+        self._first_rounds: FirstRounds | None = None if found.kept is None else found.kept.first_rounds
         if ensemble.link is not None:
             self.trained_priors_ = ensemble.task.folded.class_shares
         if self.cost_ is not None and found.left_out is not None:
@@ -570,14 +572,14 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
         return np.asarray(trained)
 
     def _priors(self, priors: Any, X: Any) -> FloatArray:
-        """Return shares of the classes as stated, or as the rows say; the trained ones where these say nothing."""
-        if not is_estimate(priors):
-            return read_priors(priors, as_labels(self.classes_))
-        found = estimate_of(self.model_.probabilities(self._scores(X)), self, X)
-        if not found.known:
-            warn_caller(f"The shares of the classes are not known, and those of the training decide: {found.reason}.")
-        return found.shares
+        """Return shares of the classes as stated, or as checked rows say."""
+
+        def estimate() -> PriorEstimate:
+            told = None if self._first_rounds is None else self._first_rounds.told(X)
+            return estimate_of(self.model_.probabilities(self._scores(X)), told, self)
+
+        return shares_of(priors, self.classes_, estimate)
 
     def _told(self, X: Any) -> np.ndarray | None:
-        """Return probabilities of checked rows by what says of left-out rows what it says of new ones."""
-        return None if self._first_rounds is None else self._first_rounds.told(X)
+        """Return probabilities of rows by what says of left-out rows what it says of new ones."""
+        return None if self._first_rounds is None else self._first_rounds.told(self._check_X(X))

@@ -157,8 +157,8 @@ def _told(estimator: Any, X: Any, priors: str | None, limits: Sequence[str], mod
         return {}
     if not decides_by_any_costs(estimator):
         raise click.ClickException(
-            f"the model {model} decides by the costs it was trained on: leave out --priors and --limit, or fit one with "
-            "--method minrisk (and --surrogate auto, softmax or exponential)."
+            f"the model {model} decides by the costs it was trained on: leave out --priors and --limit, or fit one "
+            "with --method minrisk (and --surrogate auto, softmax or exponential)."
         )
     told: dict[str, Any] = {}
     if priors == "estimate":
@@ -175,7 +175,7 @@ def _told(estimator: Any, X: Any, priors: str | None, limits: Sequence[str], mod
 
 def _pairs(given: Sequence[str], option: str) -> list[tuple[str, str]]:
     """Return labels and what stands behind the last = of each."""
-    pairs = [tuple(map(str.strip, one.rpartition("=")[::2])) for one in given]
+    pairs = [(label.strip(), value.strip()) for label, _, value in (one.rpartition("=") for one in given)]
     for one, (label, value) in zip(given, pairs, strict=True):
         if not label or not value:
             raise click.BadParameter(f"must be LABEL=NUMBER, got {one!r}", param_hint=option)
@@ -201,9 +201,7 @@ def _number(text: str, option: str) -> float:
         raise click.BadParameter(f"must be a number, got {text!r}", param_hint=option) from None
 
 
-def _decisions(
-    estimator: Any, X: Any, costs: str | None, told: Mapping[str, Any], model: Path, stated: Dialect
-) -> Any:
+def _decisions(estimator: Any, X: Any, costs: str | None, told: Mapping[str, Any], model: Path, stated: Dialect) -> Any:
     if costs is None:
         return by_blocks(lambda rows: estimator.predict(rows, **told), X, "limits" in told)
     cost = read_costs(costs, estimator.classes_, f"the model {model}", stated)

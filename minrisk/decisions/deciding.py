@@ -1,7 +1,7 @@
 """Decisions of least expected cost about rows whose classes are not known.
 
-`decide` is the one rule: a pure function of probabilities, costs, shares of the classes and limits. `apply_costs` is its
-simplest case, and estimators come to it with the probabilities of their rows.
+`decide` is the one rule: a pure function of probabilities, costs, shares of the classes and limits. `apply_costs` is
+its simplest case, and estimators come to it with the probabilities of their rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from minrisk.costs.labels import as_labels, label_array, listed, match_labels
 from minrisk.costs.matrix import column_names, is_frame
 from minrisk.costs.reading import CostsPerRow, aligned, has_matrices, is_of_samples
 from minrisk.decisions.limits import assigned, read_limits
-from minrisk.decisions.priors import estimated, odds, read_priors, reweighed
+from minrisk.decisions.priors import estimated, factors, read_priors, reweighed, shares_of
 
 
 class Decisions(NamedTuple):
@@ -59,9 +59,9 @@ def decide(
 
     .. math:: E_{ik} = \sum_j p'_{ij} C_{jk}, \qquad p'_{ij} \propto p_{ij} \, \frac{\pi'_j}{\pi_j},
 
-    with the probabilities p, the costs C, and the shares of the classes where the probabilities were learnt, :math:`\pi`
-    (`trained_priors`), and where they are used, :math:`\pi'` (`priors`). The cheapest decision is made about each row, or
-    with limits those that are cheapest in sum.
+    with the probabilities p, the costs C, and the shares of the classes where the probabilities were learnt,
+    :math:`\pi` (`trained_priors`), and where they are used, :math:`\pi'` (`priors`). The cheapest decision is made about
+    each row, or with limits those that are cheapest in sum.
 
     Parameters
     ----------
@@ -138,19 +138,9 @@ def decide(
                 "give the shares of the training rows, as trained_priors=[0.9, 0.1]."
             )
         trained = read_priors(trained_priors, labels)
-        shares = estimated(p, trained, labels).shares if is_estimate(priors) else read_priors(priors, labels)
+        shares = shares_of(priors, labels, lambda: estimated(p, trained, labels))
         p = reweighed(p, shares, trained)
     return of_expected(expected_of(p, costs), costs.decisions, limits, shares)
-
-
-def is_estimate(priors: Any) -> bool:
-    """Tell whether shares are to be found by the rows; raises `ValueError` for another text."""
-    if isinstance(priors, str) and priors != "estimate":
-        raise ValueError(
-            f"priors must be 'estimate', or shares of the classes that sum to 1, got {priors!r}: give a dict such as "
-            "{'ill': 0.1, 'well': 0.9}."
-        )
-    return isinstance(priors, str)
 
 
 def expected_of(p: FloatArray, costs: DecisionCosts) -> FloatArray:
@@ -162,8 +152,8 @@ def expected_of(p: FloatArray, costs: DecisionCosts) -> FloatArray:
 
 def weighted(matrix: CostMatrix, priors: FloatArray, trained: FloatArray) -> CostMatrix:
     """Return costs by which probabilities decide as `reweighed` ones do by the matrix: rows times a factor each."""
-    factors = odds(priors, trained)
-    return CostMatrix._of_checked(matrix.values * factors[:, None], matrix.classes, matrix.decisions)
+    values = matrix.values * factors(priors, trained)[:, None]
+    return CostMatrix._of_checked(values, matrix.classes, matrix.decisions)
 
 
 def of_expected(

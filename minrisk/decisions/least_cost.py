@@ -29,12 +29,13 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter
 
 from minrisk._typing import FloatArray, IntArray, Labels
-from minrisk._utils.algebra import product
 from minrisk.costs import CostMatrix, as_cost
 from minrisk.costs.labels import as_labels, label_array, listed
 from minrisk.costs.reading import CostsPerRow, check_sample_order, costs_of_rows, stated_cost
 from minrisk.costs.weights import checked_weights
+from minrisk.decisions.deciding import decision_costs, expected_of, of_expected
 from minrisk.decisions.left_out import LeftOut
+from minrisk.decisions.priors import estimate_of, reweighed, shares_of
 from minrisk.metrics import expected_cost
 
 METHODS = "temperature", "sigmoid", "isotonic"
@@ -382,7 +383,8 @@ class LeastCostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             If the costs or priors do not fit the classes, or the limits cannot be met.
         """
         p = self.predict_proba(X, priors)
-        return _decided(self, p, self.cost_ if cost is None else cost, limits)
+        costs = decision_costs(self, self.cost_ if cost is None else cost, len(p))
+        return of_expected(expected_of(p, costs), costs.decisions, limits).labels
 
     def predict_proba(self, X: Any, priors: Any = None) -> FloatArray:
         """Return the probabilities of the classes.
@@ -416,9 +418,8 @@ class LeastCostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
                 "such as class_weight changes these: leave it out, since the costs say what counts, or calibrate by "
                 "'sigmoid' or 'isotonic'."
             )
-        from minrisk.decisions.priors import reweighed  # type: ignore[import-not-found]
-
-        return np.asarray(reweighed(p, priors, self.trained_priors_))
+        shares = shares_of(priors, self.classes_, lambda: estimate_of(p, self._told(X), self))
+        return reweighed(p, shares, self.trained_priors_)
 
     def _by_member(self, k: int, X: Any) -> FloatArray:
         """Return the calibrated probabilities that one member gives to rows."""
@@ -667,20 +668,3 @@ def _told_by(member: Any, X: Any, classes: Labels) -> FloatArray:
             "the classifier."
         )
     return p
-
-
-def _decided(model: LeastCostClassifier, p: FloatArray, cost: Any, limits: Mapping[Any, Any] | None) -> Labels:
-    """Return the decisions about rows with these probabilities."""
-    from minrisk.estimator.decisions import decision_costs
-
-    costs = decision_costs(model, cost, len(p))  # type: ignore[arg-type]
-    if costs.shared is None:
-        expected = np.asarray(sum(own[:, None] * costs.values[:, j] for j, own in enumerate(p.T)))
-    else:
-        expected = product(p, costs.shared.values)
-    if limits is None:
-        return np.asarray(costs.decisions[expected.argmin(axis=1)])
-    from minrisk.decisions.limits import assigned, read_limits  # type: ignore[import-not-found]
-
-    chosen, _ = assigned(expected, *read_limits(limits, as_labels(costs.decisions), len(p)))
-    return np.asarray(costs.decisions[chosen])

@@ -26,13 +26,14 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
+from minrisk._utils import warn_caller
 from minrisk._utils.algebra import product
 from minrisk.costs.labels import as_labels, label_text, listed, match_labels, unmatched
 from minrisk.costs.matrix import is_series
@@ -131,22 +132,52 @@ def reweighed(p: Any, priors: FloatArray, trained: FloatArray) -> FloatArray:
     """
     p, tau = _table(p, trained)
     pi = np.asarray(priors, dtype=np.float64)
-    if pi.shape != tau.shape:
-        raise ValueError(f"priors must have shape {tau.shape}, one for each trained share, got {pi.shape}.")
+    factor = factors(pi, tau)
     if np.array_equal(pi, tau):
         return np.array(p)
-    if wrong := np.flatnonzero((tau == 0.0) & (pi > 0.0)).tolist():
-        raise ValueError(
-            f"priors must be 0 for classes without a share in training, got {pi[wrong[0]]:g} for the class at position "
-            f"{wrong[0]}: a model that has not seen a class cannot find it."
-        )
-    factor = pi / np.maximum(tau, SMALLEST_SHARE)
     made, total = p * factor, product(p, factor[:, None])
     empty = total[:, 0] == 0.0
     total[empty] = 1.0
     made /= total
     made[empty] = pi
     return np.asarray(made)
+
+
+def factors(priors: FloatArray, trained: FloatArray) -> FloatArray:
+    """Return new shares over trained ones, (K,), which odds are multiplied by; raises `ValueError` as `reweighed`."""
+    pi, tau = priors, trained
+    if pi.shape != tau.shape:
+        raise ValueError(f"priors must have shape {tau.shape}, one for each trained share, got {pi.shape}.")
+    if wrong := np.flatnonzero((tau == 0.0) & (pi > 0.0)).tolist():
+        raise ValueError(
+            f"priors must be 0 for classes without a share in training, got {pi[wrong[0]]:g} for the class at position "
+            f"{wrong[0]}: a model that has not seen a class cannot find it."
+        )
+    return np.asarray(np.where(pi == tau, 1.0, pi / np.maximum(tau, SMALLEST_SHARE)))
+
+
+def shares_of(priors: Any, classes: Any, estimate: Callable[[], PriorEstimate]) -> FloatArray:
+    """Return shares of the classes as stated, or as the rows say; where these say nothing, the trained ones.
+
+    Parameters
+    ----------
+    priors : object
+        As `read_priors` takes them, or "estimate".
+    classes : array-like of shape (K,)
+    estimate : callable
+        Asks the rows.
+    """
+    if not isinstance(priors, str):
+        return read_priors(priors, classes)
+    if priors != "estimate":
+        raise ValueError(
+            f"priors must be 'estimate', or shares of the classes that sum to 1, got {priors!r}: give a dict such as "
+            "{'ill': 0.1, 'well': 0.9}."
+        )
+    found = estimate()
+    if not found.known:
+        warn_caller(f"The shares of the classes are not known, and those of the training decide: {found.reason}.")
+    return found.shares
 
 
 def _table(p: Any, trained: Any) -> tuple[FloatArray, FloatArray]:
@@ -395,8 +426,8 @@ def estimated(
 
     Notes
     -----
-    *Estimate.* Maximum likelihood finds :math:`\hat\pi`. Means of probabilities under shares near it, of new rows, b, and
-    of left-out rows of each class, in the columns of M, give others, :math:`M^{-1} b`. Their difference d has a
+    *Estimate.* Maximum likelihood finds :math:`\hat\pi`. Means of probabilities under shares near it, of new rows, b,
+    and of left-out rows of each class, in the columns of M, give others, :math:`M^{-1} b`. Their difference d has a
     covariance :math:`V_d` if probabilities are calibrated. The estimate is :math:`\hat\pi + c d` with James and Stein's
     :math:`c = \max(0, 1 - \mathrm{tr} V_d / |d|^2)`: nothing is corrected where d is no more than noise.
 
@@ -687,12 +718,17 @@ def estimate_priors(model: Any, X: Any, *, trained_priors: Any = None, confidenc
             f"model must be a fitted classifier with predict_proba and classes_, got {type(model).__name__}: fit it "
             "first, or calibrate one that has scores only (CalibratedClassifierCV)."
         )
+    told = model._told(X) if hasattr(model, "_told") else None
+    return estimate_of(model.predict_proba(X), told, model, trained_priors, confidence)
+
+
+def estimate_of(
+    p: FloatArray, told: np.ndarray | None, model: Any, trained_priors: Any = None, confidence: float = 0.9
+) -> PriorEstimate:
+    """Do what `estimate_priors` does where it is known what the model, and a part of its members, say of the rows."""
     left_out = getattr(model, "left_out_", None)
     trained = _trained_shares(model, left_out, trained_priors)
-    told = None
-    if left_out is not None and getattr(left_out, "told", None) is not None and hasattr(model, "_told"):
-        told = model._told(X)
-    return estimated(model.predict_proba(X), trained, model.classes_, left_out, told, confidence)
+    return estimated(p, trained, model.classes_, left_out, told, confidence)
 
 
 def _trained_shares(model: Any, left_out: Any, stated: Any) -> FloatArray:

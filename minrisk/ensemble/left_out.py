@@ -62,4 +62,3 @@ def kept_rows(ensemble: Ensemble) -> Kept | None:
     packed = replace(packed, gain=np.zeros_like(packed.gain))  # which only importances need
     rows_kept = LeftOut(p.astype(np.float32), sample.label, sample.fold, sample.weight, told.astype(np.float32))
     return Kept(rows_kept, FirstRounds(packed, of_leaves, intercepts, bounds, link))
-

@@ -99,7 +99,7 @@ def _others(trees: Group, of: str, beside: Group) -> Group:
         name: part._replace(shape=tuple(f"{of} {size}" for size in part.shape), most=ends[name])
         for name, part in trees.items()
     }
-    return {f"{OTHERS[of]}{name}": part for name, part in (parts | beside).items()}
+    return {f"{OTHERS[of]}{name}": part for name, part in {**parts, **beside}.items()}
 
 
 GROUPS: dict[str, Group] = {  # of arrays that a file holds all of, or none
