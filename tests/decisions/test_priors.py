@@ -33,8 +33,7 @@ class Mixture:
         return p / p.sum(axis=1, keepdims=True)
 
     def left_out(self, m):
-        y = np.arange(m) % 1000
-        y = np.searchsorted(np.cumsum(self.trained), (y + 0.5) / 1000)
+        y = np.searchsorted(np.cumsum(self.trained), (np.arange(m) + 0.5) / m)
         p = self.told(y)
         return SimpleNamespace(probabilities=p, labels=y, weight=np.ones(m), folds=np.zeros(m, int), told=p)
 
@@ -189,7 +188,7 @@ def test_left_out_rows_correct_what_miscalibration_does(temperature):
     trained, shares = np.array([0.6, 0.4]), np.array([0.25, 0.75])
     mixture = Mixture(2, trained, apart=1.2, temperature=temperature)
     p, left_out = mixture.told(mixture.labels(3000, shares)), mixture.left_out(4000)
-    found, alone = estimated(p, trained, "ab", left_out, p), estimated(p, trained, "ab")
+    found, alone = estimated(p, trained, ["a", "b"], left_out, p), estimated(p, trained, ["a", "b"])
     assert np.abs(found.shares - shares).max() < 0.06 < np.abs(alone.shares - shares).max()
     assert found.known and np.all((found.low < shares) & (shares < found.high))
 
@@ -244,19 +243,19 @@ def test_left_out_rows_may_lack_much():
 def test_weights_count_as_rows_within_a_class():
     mixture = Mixture(2, [0.5, 0.5], apart=1.0, temperature=2.0)
     p, left_out = mixture.told(mixture.labels(500, [0.2, 0.8])), mixture.left_out(1000)
-    found = estimated(p, mixture.trained, "ab", left_out, p)
+    found = estimated(p, mixture.trained, ["a", "b"], left_out, p)
     left_out.weight = np.where(left_out.labels == 0, 7.0, 1.0)
-    again = estimated(p, mixture.trained, "ab", left_out, p)
+    again = estimated(p, mixture.trained, ["a", "b"], left_out, p)
     np.testing.assert_allclose(again.shares, found.shares, atol=1e-9)
     np.testing.assert_allclose(again.high, found.high, atol=1e-9)
 
 
 def test_an_estimate_as_text_and_plain_values():
-    p = np.repeat([[0.9, 0.1], [0.2, 0.8]], [800, 200], axis=0)
+    p = np.repeat([[0.9, 0.1], [0.2, 0.8]], [600, 400], axis=0)
     found = estimated(p, [0.5, 0.5], ["well", 3])
-    assert "well  0.8571  [" in repr(found) and "3     0.1429" in repr(found)
+    assert "well  0.7500  [" in repr(found) and "3     0.2500" in repr(found)
     plain = json.loads(json.dumps(found.as_dict()))
-    assert plain["shares"]["well"] == pytest.approx(6 / 7) and plain["known"] and plain["p_value"] is None
+    assert plain["shares"]["well"] == pytest.approx(0.75) and plain["known"] and plain["p_value"] is None
     assert plain["low"]["3"] < plain["shares"]["3"] < plain["high"]["3"]
 
 
@@ -264,9 +263,9 @@ def test_estimates_of_what_does_not_fit():
     with pytest.raises(ValueError, match="classes must be 2"):
         estimated([[0.5, 0.5]], [0.5, 0.5], ABC)
     with pytest.raises(ValueError, match="confidence must be between 0 and 1"):
-        estimated([[0.5, 0.5]], [0.5, 0.5], "ab", confidence=90)
+        estimated([[0.5, 0.5]], [0.5, 0.5], ["a", "b"], confidence=90)
     with pytest.raises(ValueError, match="told must have the shape of p"):
-        estimated([[0.5, 0.5]], [0.5, 0.5], "ab", told=[[0.5, 0.3, 0.2]])
+        estimated([[0.5, 0.5]], [0.5, 0.5], ["a", "b"], told=[[0.5, 0.3, 0.2]])
 
 
 # -- of a model --------------------------------------------------------------------------------------------------------
