@@ -8,7 +8,8 @@ fewest rows with which the pool keeps the promise. "Normal" costs are sizes of n
 MAPIE's controllers are asked for the same with 0/1 costs, by thresholds of the largest probability: by a fixed sequence
 from the highest on, and by its default correction for many tests, of which the lowest valid threshold is taken.
 
-Targets: a promise holds in 95 of 100 draws, and over all rows 1.3 times the oracle's share is referred at most.
+Targets: a promise holds in 95 of 100 draws, or in so few less that chance explains it (in one of twenty such runs), and
+over all rows 1.3 times the oracle's share is referred at most.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from scipy.stats import binom
 
 from benchmarks.common import costs, is_quick, load, parser, save, show, there
 from minrisk import MinRiskClassifier
@@ -27,7 +29,7 @@ from minrisk.decisions.guarantee import guarantee
 SETS = ("german", "vehicle", "segment", "waveform", "satimage", "pendigits")
 FITTED, DRAWN, CONFIDENCE, PROMISED = 2000, 1000, 0.95, 0.5
 DRAWS, PEER_DRAWS = 400, 100  # the share that holds is known to one per cent then
-HELD, SHARE = 0.95, 1.3  # targets
+HELD, SHARE, CHANCE = 0.95, 1.3, 0.05  # targets
 PEERS = {"MAPIE": "mapie"}
 THRESHOLDS = np.linspace(0.99, 0.0, 100)  # MAPIE's own, from the most cautious on
 
@@ -137,7 +139,7 @@ def figures(name: str, most: int, peers: list[str]) -> Iterator[dict[str, Any]]:
                     held += pool.mean(referred, of) <= at_most + 1e-12
                     shares.append(float(referred.mean()))
                 ratio = float(np.mean(shares)) / oracle
-                meets = held >= HELD * draws and (of == "decided" or ratio <= SHARE)
+                meets = binom.cdf(held, draws, HELD) >= CHANCE and (of == "decided" or ratio <= SHARE)
                 yield {
                     "set": name,
                     "classes": K,
