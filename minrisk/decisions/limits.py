@@ -26,9 +26,6 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
-from scipy.stats import betabinom
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils import warn_caller
@@ -320,7 +317,7 @@ def _ties(costs: FloatArray, prices: FloatArray, slack: float) -> _Ties:
         least = priced.min(axis=0)
         priced -= least
         is_tied = priced <= np.maximum(slack, ROUNDING * (np.abs(least) + far))
-        count = np.add.reduce(is_tied, axis=0, dtype=np.uint8)
+        count = np.add.reduce(is_tied, axis=0, dtype=np.uint16)
         for d in range(D - 1, -1, -1):
             first[part][is_tied[d]] = d
         several = np.flatnonzero(count > 1)
@@ -341,6 +338,9 @@ def _shared_out(ties: _Ties, low: IntArray, high: IntArray) -> IntArray | _Cut:
     to a sink. Cut at the nodes that the source still reaches, decisions there have too many rows of their own if
     further places are not reached; else the other decisions have too few.
     """
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
     T, D = ties.kinds.shape
     counts = np.bincount(ties.kind, minlength=T)
     n, least = len(ties.first), int(low.sum())
@@ -351,7 +351,8 @@ def _shared_out(ties: _Ties, low: IntArray, high: IntArray) -> IntArray | _Cut:
     start = np.concatenate([np.zeros(T + D, dtype=np.int64), kind + 1, of_decision, of_decision, [further]])
     end = [np.arange(1, T + D + 1), decision + T + 1, np.full(D, sink), np.full(D, further), [sink]]
     room = np.concatenate([counts, ties.alone, counts[kind], low, high - low, [n - least]])
-    network = coo_array((room.astype(np.int32), (start, np.concatenate(end))), shape=(sink + 1, sink + 1)).tocsr()
+    room, start, ends = (part.astype(np.int32) for part in (room, start, np.concatenate(end)))  # as SciPy's flows want
+    network = coo_matrix((room, (start, ends)), shape=(sink + 1, sink + 1)).tocsr()
     flow = maximum_flow(network, 0, sink)
     if flow.flow_value == n:
         return np.asarray(flow.flow[1 : T + 1, T + 1 : T + D + 1].toarray(), dtype=np.int64)
@@ -432,6 +433,7 @@ def _narrowed(
 
 
 def _slacks(costs: FloatArray, prices: FloatArray) -> Iterator[float]:
+    """Yield slacks from part of the median gap of rows, which one large cost does not move, to that of one row."""
     gap = _nearest(costs, prices).gap
     slack, left = float(np.median(gap)) or float(gap.mean()), float(len(gap))
     while left > 1.0 and slack > 0.0:
@@ -653,6 +655,8 @@ def _new_counts(count: int, n: int, confidence: float) -> tuple[int, int]:
 
 def _quantile(level: float, n: int, a: int, b: int) -> int:
     """Return the least count whose beta-binomial distribution function reaches a level; SciPy's sums from 0."""
+    from scipy.stats import betabinom
+
     mean, spread = float(betabinom.mean(n, a, b)), float(betabinom.std(n, a, b))
     first, last = max(0, math.floor(mean - SPREADS * spread)), min(n, math.ceil(mean + SPREADS * spread))
     below = np.cumsum(betabinom.pmf(np.arange(first, last + 1), n, a, b))
