@@ -41,7 +41,8 @@ from minrisk.costs.matrix import is_series
 SAME_SUM = 1e-6  # by which shares may miss a sum of 1
 SMALLEST_SHARE = 1e-300  # of training that is divided by
 ROUNDED_TO = 2.0**-32  # that found shares are rounded to: last bits of sums depend on the processor
-MOST_STEPS, CONVERGED = 200, 1e-6  # of the search for the shares; a Newton step so short leaves about its square
+MOST_STEPS = 200  # of the search for the shares
+CONVERGED, FLAT = 1e-6, 1e-2  # a Newton step so short, of a slope so small, leaves about its square
 ROUNDING = 1e-13  # of a mean log-likelihood
 RIDGE = 1e-10  # share of the curvature that is added to it: classes that are alike keep their proportions
 FIRST_ROWS = 20_000  # that find where the search among all rows starts
@@ -266,7 +267,8 @@ class _Likelihood:
         if n > 2 * FIRST_ROWS:
             few = slice(0, n, n // FIRST_ROWS)
             start = _most_likely(self.odds[few], self.weight[few] / self.weight[few].sum(), start)
-            start = (n * start + self.trained) / (n + 1)
+            # Newton steps at most double what is close to 0.
+            start = (FIRST_ROWS**0.5 * start + self.trained) / (FIRST_ROWS**0.5 + 1.0)
         return self._whole(_most_likely(self.odds, self.weight, start))
 
     def information(self, shares: FloatArray) -> FloatArray:
@@ -314,7 +316,8 @@ def _most_likely(odds: FloatArray, weight: FloatArray, start: FloatArray) -> Flo
             mixed = odds @ tried
             fresh = float(tried.sum() - weight @ np.log(mixed))
         x, value = tried, fresh
-        if length * np.abs(move).max() <= CONVERGED and length == 1.0:
+        # A share that is far too near to 0 moves little as well, but its slope is not small.
+        if length == 1.0 and np.abs(move).max() <= CONVERGED and gradient.min() >= -FLAT:
             break
     return x
 

@@ -137,6 +137,15 @@ def test_many_rows_are_searched_from_few():
     np.testing.assert_allclose(found, [0.6, 0.39, 0.01], atol=0.02)
 
 
+def test_a_share_that_few_rows_do_not_show():
+    p = np.tile([0.999, 0.001], (60_000, 1))
+    p[[7, 7001]] = [0.0, 1.0]
+    found, trained = em_priors(p, [0.5, 0.5]), np.array([0.5, 0.5])
+    odds = p / trained
+    np.testing.assert_allclose(found * ((odds / (odds @ found)[:, None]).mean(axis=0) - 1.0), 0.0, atol=1e-9)
+    assert 0.0 < found[1] < 1e-4
+
+
 def test_shares_at_their_bounds():
     p, trained = np.array([[0.6, 0.4, 0.0], [0.7, 0.3, 0.0]]), np.array([0.5, 0.3, 0.2])
     assert em_priors(p, trained).tolist() == [0.0, 1.0, 0.0] or em_priors(p, trained).tolist() == [1.0, 0.0, 0.0]
