@@ -198,7 +198,7 @@ def named_sizes(
 def _that_follow(sizes: Mapping[str, int]) -> dict[str, int]:
     """Return sizes that follow from others: each tree has a leaf more than splits."""
     found = {"mantissas": sizes.get("vectors", 0) * sizes.get("scores", 0)}
-    found["first mantissas"] = sizes.get("first vectors", 0) * sizes["classes"]
+    found["first mantissas"] = sizes.get("first vectors", 0) * sizes.get("classes", 0)
     for of in ("", *map("{} ".format, OTHERS)):
         if f"{of}splits" in sizes:
             n_splits, n_trees = sizes[f"{of}splits"], sizes[f"{of}trees"]
