@@ -76,7 +76,7 @@ def methods_of(name, given):
         if isinstance(method, (classmethod, staticmethod)):
             method = method.__func__
         if attribute in CALLED:
-            yield f"{name}.{attribute}", method.fget
+            yield f"{name}.{attribute}", getattr(method, "fget", method)
         elif inspect.isfunction(method):
             yield f"{name}.{attribute}", method
 
