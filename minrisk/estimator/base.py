@@ -131,8 +131,9 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
             Which rows belong together, such as all rows of one patient: a number or a text for each row.
             Rows of one group are left out together wherever the fit leaves rows out.
             By default every row may be left out by itself.
-        eval_set : tuple of (X, y), or list of tuples, optional
-            Other rows, whose mean cost after every round is kept in `evals_result_`.
+        eval_set : tuple of (X, y) or (X, y, cost), or list of tuples, optional
+            Other rows, whose mean cost after every round is kept in `evals_result_`: by costs of their own, as `cost`
+            takes them, or else by those of the fit.
             If `early_stopping` is set, the first pair takes the place of the rows that would be set apart. Otherwise
             they have no part in the training.
         checkpoint : path, optional
@@ -261,7 +262,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
             rows = self._check_training(X, y, sample_weight, cost, goes_on)
         evals = [checked_pair(self, number, pair) for number, pair in enumerate(eval_pairs(eval_set))]
         if self._checkpoint is not None:
-            self._checkpoint.same("eval_set", *itertools.chain.from_iterable(evals))
+            self._checkpoint.same("eval_set", *itertools.chain.from_iterable(one[:3] for one in evals))
         n_jobs = effective_n_jobs(self.n_jobs)
         with Workers(n_jobs) as workers, ProgressBar(bool(self.verbose)) as bar:
             watch = Watch(bar, stop, tasks, evals, self._checkpoint)
