@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,8 @@ import pandas as pd
 from minrisk._utils.text import printable
 from minrisk.cli import options
 from minrisk.cli.common import by_blocks, feature_names, load_model, read_features, svmlight_rows, tell_columns
-from minrisk.cli.costs import read_costs
+from minrisk.cli.costs import ColumnCosts, check_cost_columns, stated_costs
+from minrisk.cli.evaluate import decisions
 from minrisk.cli.streams import note, say, written_on
 from minrisk.tables.files import Table, kind_of, missing_columns, open_tables
 from minrisk.tables.svmlight import is_svmlight
@@ -66,17 +66,22 @@ def predict(
     """
     if out is not None:
         kind_of(out, to_write=True)
-    estimator = load_model(model)
+    estimator, read = load_model(model), stated_costs(costs, stated)
+    cost: Any = read.of(estimator.classes_, f"the model {model}")
     kept, front = list[str](), list[Any]()
     if any(map(is_svmlight, data)):
+        check_cost_columns(read.columns, (), data[0])
         X: Any = svmlight_rows(data, estimator, keep=keep, numeric=numeric, stated=stated).X
     else:
         table = open_tables(data, stated)
+        check_cost_columns(read.columns, table.names, table.path)
         kept = _kept(keep, table)
         front = [table.cells(kept)] if kept else []
-        X = _table_features(estimator, table, kept, numeric)
+        frame, X = _table_features(estimator, table, kept, numeric, list(read.columns))
+        if isinstance(cost, ColumnCosts):
+            cost = cost.matrices(frame, table.path)
 
-    parts = [pd.DataFrame({"decision": _decisions(estimator, X, costs, model, stated)})]
+    parts = [pd.DataFrame({"decision": decisions(estimator, X, cost, model)})]
     if probabilities:
         columns = [f"probability of {label}" for label in estimator.classes_.tolist()]
         parts.append(pd.DataFrame(_probabilities(estimator, X, model), columns=columns))
@@ -91,14 +96,17 @@ def predict(
         write_table(result, out, safe_text)
 
 
-def _table_features(estimator: Any, table: Table, kept: Sequence[str], numeric: Sequence[str]) -> Any:
-    """Return the columns of a table that a model knows; a note names those that nobody asked for."""
+def _table_features(
+    estimator: Any, table: Table, kept: Sequence[str], numeric: Sequence[str], costs: Sequence[str]
+) -> tuple[pd.DataFrame, Any]:
+    """Return a table and the columns of it that a model knows; a note names those that nobody asked for."""
     names, known, target = table.names, feature_names(estimator), getattr(estimator, "target_name_", None)
-    _, X = read_features(estimator, table, [name for name in names if known is not None or name != target], numeric)
+    aside = [] if known is not None else [target, *costs]
+    found = read_features(estimator, table, [name for name in names if name not in aside], numeric)
     if known is not None:
-        used = {*known, *kept, target, ""}
+        used = {*known, *kept, *costs, target, ""}
         tell_columns([name for name in names if name not in used], table.path, "not used")
-    return X
+    return found
 
 
 def _kept(given: Sequence[str], table: Table) -> list[str]:
@@ -131,18 +139,6 @@ def _print_table(frame: pd.DataFrame, quoted: bool) -> None:
             )
             told = True
         say(text, end="")
-
-
-def _decisions(estimator: Any, X: Any, costs: str | None, model: Path, stated: Dialect) -> Any:
-    if costs is None:
-        return by_blocks(estimator.predict, X)
-    cost = read_costs(costs, estimator.classes_, f"the model {model}", stated)
-    if "cost" not in inspect.signature(estimator.predict).parameters or not hasattr(estimator, "predict_proba"):
-        raise click.ClickException(
-            f"the model {model} decides by the costs it was trained on: leave out --costs, or fit one with "
-            "--method minrisk (and --surrogate auto, softmax or exponential), which decides by any."
-        )
-    return by_blocks(lambda rows: estimator.predict(rows, cost=cost), X)
 
 
 def _probabilities(estimator: Any, X: Any, model: Path) -> Any:
