@@ -8,6 +8,7 @@ may occur in ``y_pred``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -268,8 +269,9 @@ def make_expected_cost_scorer(cost: Any = None, labels: Any = None) -> Callable[
 
     Parameters
     ----------
-    cost : array-like of shape (K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
-        Costs that are bound to the scorer.
+    cost : array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict of dicts, CSV file or CostMatrix, optional
+        Costs that are bound to the scorer. Those of each row are for tools that judge all rows in their order, as
+        :func:`sklearn.inspection.permutation_importance` does, and not for searches and cross-validation.
         By default the scorer takes costs that are passed as metadata, and without these every mistake costs 1.
     labels : array-like of K labels, optional
         Order of the rows of costs without labels.
@@ -278,7 +280,9 @@ def make_expected_cost_scorer(cost: Any = None, labels: Any = None) -> Callable[
     Returns
     -------
     callable
-        A scorer ``(estimator, X, y, sample_weight=None) -> float``, made by ``sklearn.metrics.make_scorer``.
+        A scorer ``(estimator, X, y, sample_weight=None) -> float``, as ``sklearn.metrics.make_scorer`` makes them.
+        It raises ValueError for a classifier of minrisk that was fitted with costs of each row, if there are no costs
+        to judge by.
 
     Notes
     -----
@@ -297,11 +301,28 @@ def make_expected_cost_scorer(cost: Any = None, labels: Any = None) -> Callable[
     >>> scorer(DummyClassifier().fit(X, y), X, y)
     -1.25
     """
+    bound = {name: value for name, value in (("cost", cost), ("labels", labels)) if value is not None}
+    scorer: Callable[..., float] = _scorer_class()(expected_cost, -1, bound)
+    return scorer
+
+
+@cache
+def _scorer_class() -> Any:
+    """Return the class of scikit-learn's scorers, with a check of what decisions are judged by."""
     from sklearn.metrics import make_scorer  # slow to import, and needed here only
 
-    bound = {name: value for name, value in (("cost", cost), ("labels", labels)) if value is not None}
-    scorer: Callable[..., float] = make_scorer(expected_cost, greater_is_better=False, **bound)
-    return scorer
+    class ExpectedCostScorer(type(make_scorer(expected_cost))):  # type: ignore[misc]
+        def _score(self, method_caller: Any, estimator: Any, X: Any, y_true: Any, **given: Any) -> float:
+            fitted = getattr(estimator, "best_estimator_", estimator)
+            fitted = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
+            if given.get("cost", self._kwargs.get("cost")) is None and hasattr(fitted, "_judged_by"):
+                fitted._judged_by()
+            return float(super()._score(method_caller, estimator, X, y_true, **given))
+
+        def __reduce__(self) -> Any:
+            return make_expected_cost_scorer, (), vars(self)
+
+    return ExpectedCostScorer
 
 
 def _costs(samples: Samples) -> FloatArray:

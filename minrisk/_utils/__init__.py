@@ -1,11 +1,12 @@
-"""Small helpers that know nothing of boosting: a property that is computed once, and warnings of the caller's line."""
+"""Small helpers that know nothing of boosting: a property that is computed once, and who has called."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any, Generic, Self, TypeVar, overload
 
 PACKAGE = str(Path(__file__).parents[1])
@@ -36,6 +37,15 @@ class cached_property(Generic[Value]):
         value = self._compute(instance)
         vars(instance)[self._name] = value
         return value
+
+
+def callers(module: str) -> Iterator[FrameType]:
+    """Yield the frames of a module's functions that have come to the caller, the last one first."""
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+        if frame.f_globals.get("__name__") == module:
+            yield frame
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:

@@ -15,7 +15,7 @@ from minrisk._utils.workers import Workers
 from minrisk.algorithms.parameters import BinParameters, CommonParameters, StepParameters, algorithm, parameter
 from minrisk.data.row_blocks import taken
 from minrisk.estimator import BoostedClassifier
-from minrisk.estimator.eval_sets import beneath, codes_of, record_stages
+from minrisk.estimator.eval_sets import beneath, costs_of_sets, record_stages
 from minrisk.estimator.inputs import check_the_same
 from minrisk.estimator.parameters import ZERO_RISK, Depth, Flag, n_drawn
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from minrisk.boosting.watching import Watch
     from minrisk.data.binning import Binner
     from minrisk.estimator.elsewhere import Elsewhere
-    from minrisk.estimator.eval_sets import EvalSet
+    from minrisk.estimator.eval_sets import EvalSet, SetCosts
     from minrisk.estimator.inputs import TrainingRows
     from minrisk.model.links import Link
     from minrisk.rows.costs import CostFacts, RowCosts
@@ -110,6 +110,19 @@ def _of_classes(costs: RowCosts, codes: IntArray) -> RowCosts:
     return costs._replace(row=row, weight=np.ones(len(row)), label=row)
 
 
+def _of_set(costs: RowCosts, given: SetCosts) -> RowCosts:
+    """Return the costs of other rows, which bring their own and weigh 1, in the same unit."""
+    least = given.table.min(axis=1)
+    return costs._replace(
+        table=np.ascontiguousarray((given.table - least[:, None]) / costs.unit),
+        row=given.row.astype(np.int32),
+        weight=np.ones(len(given.row)),
+        label=given.codes.astype(np.int32),
+        least=least,
+        per_row=given.row is not given.codes,
+    )
+
+
 def _rests(made: BoostedRounds, intercept: FloatArray) -> Progress:
     """Forget all rounds, also in what was seen; rows then have these scores, and those set apart what was tried."""
     from minrisk.boosting.loop import constant
@@ -184,14 +197,18 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
         # Rows of weight 0 are the same as no rows, also for what is drawn.
         if len(counted) < len(X):
             X = taken(X, counted)
-        in_loss, codes = self._costs_in_loss(of_rows), codes_of(self, sets)
+        in_loss, of_sets = self._costs_in_loss(of_rows), costs_of_sets(self, sets)
+        # Where decisions go by other costs than the loss, `record_stages` judges the sets after the fit.
+        live = in_loss is of_rows and self.decision == "argmax"
         training, others = None, list[Any]()  # row numbers of others, and their costs
         if sets:  # beneath the rows of the training, as those that are set apart lie among them
             training, first = np.arange(len(X)), len(X)
             X = beneath(X, sets)
-            for own in codes:
-                others.append((np.arange(first, first + len(own)), _of_classes(in_loss, own)))
-                first += len(own)
+            for one, own in zip(sets, of_sets, strict=True):
+                shares = one.cost is None or not live
+                costs = _of_classes(in_loss, own.codes) if shares else _of_set(in_loss, own)
+                others.append((np.arange(first, first + len(own.codes)), costs))
+                first += len(own.codes)
         elif self.early_stopping:
             group = None if self._group is None else self._group[counted]
             label = of_rows.label.astype(np.int64)
@@ -213,8 +230,6 @@ class RecipeClassifier(BoostedClassifier, CommonParameters):
             options = {}
         if kind is CorrectiveRows:  # what is only scored keeps no responses
             kind = PairRows
-        # Where decisions go by other costs than the loss, `record_stages` judges the sets after the fit.
-        live = in_loss is of_rows and self.decision == "argmax"
         scored = [
             make_rows(kind, X, part, binner, own, workers, False, **options)
             for part, own in (others if live else others[: int(self.early_stopping)])

@@ -22,7 +22,7 @@ from minrisk.costs.reading import CostsPerRow
 from minrisk.decisions.deciding import decision_costs, expected_of, of_expected, weighted
 from minrisk.decisions.priors import PriorEstimate, estimate_of, reweighed, shares_of
 from minrisk.estimator import BoostedClassifier
-from minrisk.estimator.eval_sets import codes_of, record_stages
+from minrisk.estimator.eval_sets import costs_of_sets, record_stages
 from minrisk.estimator.fitted import check_fitted
 from minrisk.estimator.inputs import of_one_fit
 from minrisk.estimator.parameters import Choice, Depth, Features, Flag, Folds, Number
@@ -300,7 +300,7 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
             weight, y = given.given_weight, given.y
             self._group = rows_together(X, self.n_features_in_, y, weight, merged.copied, self._group, self.cv)
         rows, costs = self._prepare_costs(given, False)
-        codes_of(self, watch.eval_sets)  # which fails before the training and not after it
+        costs_of_sets(self, watch.eval_sets)  # which fails before the training and not after it
         driver, settings = self._prepared(costs.n_rows, X.shape[1], watch, workers)
         folds, source = None if merged is None else merged.folds, self._categories.source
         per_row = self.cost_ is None

@@ -17,12 +17,12 @@ from minrisk._utils.method_names import DEFAULT_METHODS, ESTIMATORS, METRIC_NAME
 from minrisk._utils.text import first_of
 from minrisk.cli import options
 from minrisk.cli.common import label_source, make_folder, quoted, save_picture, target_needed
-from minrisk.cli.costs import read_costs
+from minrisk.cli.costs import check_cost_columns, check_known, stated_costs
 from minrisk.cli.printing import Lines, Terminal, as_text, number
 from minrisk.cli.streams import note, tell
-from minrisk.cli.training import Roles, svmlight_data, training_data
-from minrisk.costs import CostMatrix
+from minrisk.cli.training import Roles, costs_of, svmlight_data, training_data
 from minrisk.costs.labels import no_classes
+from minrisk.costs.reading import CostsPerRow
 from minrisk.data.frames import CATEGORICAL, Frame
 from minrisk.io.atomic import write_beside
 from minrisk.tables.svmlight import is_svmlight
@@ -58,6 +58,7 @@ def _names(context: click.Context, option: click.Parameter, value: str) -> list[
     "format need none.",
 )
 @options.costs("Given several times, of each table in order. Default: uniform.", multiple=True)
+@options.costs_known
 @click.option(
     "--methods",
     default=COMPARED_BY_DEFAULT,
@@ -97,6 +98,7 @@ def compare(
     data: tuple[Path, ...],
     target: tuple[str, ...],
     costs: tuple[str, ...],
+    costs_known: bool,
     methods: list[str],
     cv: int,
     repeats: int,
@@ -121,7 +123,7 @@ def compare(
     """
     if not target and not all(map(is_svmlight, data)):
         raise target_needed()
-    targets, stated_costs = _each(target or (None,), data, "--target"), _each(costs or (None,), data, "--costs")
+    targets, each_costs = _each(target or (None,), data, "--target"), _each(costs or (None,), data, "--costs")
     if out is not None:
         make_folder(out, RESULT_FILES, *data, *costs)
     if plot is not None and plot.suffix.lower() not in PICTURE_FORMATS:
@@ -135,13 +137,18 @@ def compare(
     except (TypeError, ValueError) as error:
         raise click.ClickException(f"--methods: {error}") from None
     sets, about_columns = {}, {"target": target, "drop": drop, "categorical": categorical}
-    for name, path, column, given in zip(_data_names(data), data, targets, stated_costs, strict=True):
+    for name, path, column, given in zip(_data_names(data), data, targets, each_costs, strict=True):
+        cost = stated_costs(given, stated)
+        if costs_known:
+            check_known(cost)
         if is_svmlight(path):  # of several sets, some may have a target and columns
+            check_cost_columns(cost.columns, (), path)
             rows, column = svmlight_data([path], **(about_columns if len(data) == 1 else {})), ""
         else:
-            rows = training_data(path, Roles(column, drop, categorical), stated)
+            roles = Roles(column, drop, categorical, cost_columns=cost.columns, costs_known=costs_known)
+            rows = training_data(path, roles, stated)
             rows = rows._replace(X=_for_all_methods(rows.X, categorical))
-        sets[name] = (rows.X, rows.y, read_costs(given, rows.classes, label_source(column), stated))
+        sets[name] = (rows.X, rows.y, costs_of(cost, rows, label_source(column), costs_known))
 
     from sklearn.model_selection import RepeatedStratifiedKFold
 
@@ -166,14 +173,22 @@ def compare(
     for failure in found.failures:
         note(f"{failure['method']} failed on {failure['data_set']!r}, fold {failure['fold']}: {failure['error']}")
     _tell_referrals([cost for *_, cost in sets.values()])
+    means = {row["method"] for row in found.records if row.get("costs") == "class means"}
+    tell_means = [name for name in found.methods if name in means]
+    if tell_means:
+        note(f"{quoted(tell_means)} had the mean costs of each class over the training rows in place of those of rows")
     facts = describe_comparison(found, [str(path) for path in data], list(costs) or ["uniform"], metric, alpha)
     facts["files"] = [str(path) for path in _write(found, metric, alpha, out, plot)]
     tell(facts, as_json, print_comparison)
 
 
-def _tell_referrals(stated: Sequence[CostMatrix | None]) -> None:
+def _tell_referrals(stated: Sequence[Any]) -> None:
     """Say that decisions that are no class are errors here, where there may be some."""
-    pairs = [(cost.decisions or (), cost.classes or ()) for cost in stated if cost is not None]
+    pairs = [
+        (cost.columns if isinstance(cost, CostsPerRow) else cost.decisions, cost.classes)
+        for cost in stated
+        if cost is not None
+    ]
     names = {str(decisions[j]) for decisions, classes in pairs for j in no_classes(decisions, classes)}
     if names:
         note(f"the error also counts decisions that are no class, here {quoted(sorted(names))}")

@@ -1,74 +1,167 @@
-"""The costs of --costs: a name, or a file, whose labels are those of the data as they are written there."""
+"""The costs of --costs: a name, or a file, whose labels are those of the data as they are written there.
+
+In the place of a number of a file may stand the name of a column of the data, which then holds the cost for each row.
+"""
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
 import pandas as pd
 
-from minrisk._typing import Labels
+from minrisk._typing import IntArray, Labels
 from minrisk._utils.text import short
 from minrisk.cli.common import quoted, unmatched
 from minrisk.cli.streams import note
 from minrisk.costs import CostMatrix, as_cost, ordinal, uniform
 from minrisk.costs.files import CostCells, cost_cells, name_of_cost
-from minrisk.costs.labels import written_numbers
-from minrisk.costs.reading import stated_cost
+from minrisk.costs.labels import as_labels, match_labels, written_numbers
+from minrisk.costs.reading import CostsPerRow, stated_cost
 from minrisk.data.marks import separated_by
-from minrisk.tables.columns import matched, written
+from minrisk.tables.columns import matched, take_weights, written
 from minrisk.tables.source import read_bytes, shown
 from minrisk.tables.text import Dialect, Text, TextError, read_text
 
 
-def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect) -> CostMatrix | None:
-    """Return the costs of --costs with all that they say, those of the classes first; None when none were given.
+class StatedCosts(NamedTuple):
+    """What --costs says, before the classes are known."""
 
-    A file may name classes that do not occur, whose rows may come up later: a note says so.
+    given: str | None
+    table: CostCells | None  # of a file
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Names of columns in the place of numbers, and what is wrong with each if there is no such column."""
+        return {} if self.table is None else dict(self.table.named.values())
+
+    def of(self, classes: Labels, source: str) -> CostMatrix | ColumnCosts | None:
+        """Return the costs with all that they say, those of the classes first; None when none were given.
+
+        A file may name classes that do not occur, whose rows may come up later: a note says so.
+
+        Parameters
+        ----------
+        classes : array of K labels
+        source : str
+            Where the classes came from, for messages.
+
+        Raises
+        ------
+        click.ClickException
+            If the costs lack a class that occurs, or a number is no cost.
+        """
+        labels, table = classes.tolist(), self.table
+        if self.given is None:
+            return None
+        if table is None:
+            word, _, power = self.given.partition(":")
+            return uniform(labels) if word == "uniform" else _ordinal(self.given, power, labels, source)
+        _check_labels(table, labels, source)
+        if not table.named:
+            _check_values(table)
+        of_rows, of_columns = _known(table.classes, labels), _known(table.decisions, labels)
+        frame = pd.DataFrame(table.values, of_rows, of_columns)
+        try:
+            if not table.named:
+                return stated_cost(frame, labels)
+            matrix = stated_cost(CostMatrix(frame, allow_diagonal=True), labels)
+        except ValueError as error:
+            raise click.ClickException(f"{table.name}: {error}") from None
+        row, column = map(match_labels, (of_rows, of_columns), matrix._labels)
+        cells = {(row[i], column[j]): name for (i, j), (name, _) in table.named.items()}
+        return ColumnCosts(matrix, cells, table.name)
+
+
+class ColumnCosts(NamedTuple):
+    """Costs of which a table of data holds some, for each of its rows."""
+
+    matrix: CostMatrix  # 0 where a column says it
+    cells: Mapping[tuple[int, int], str]  # the columns by true class and decision
+    name: str  # of the file
+
+    def matrices(self, frame: pd.DataFrame, path: str | Path) -> CostsPerRow:
+        """Return a matrix for each row, (n, K, D), of a table with these columns."""
+        values = np.repeat(self.matrix.values[None], len(frame), axis=0)
+        for (i, j), column in self.cells.items():
+            values[:, i, j] = self._amounts(frame[column], path)
+        classes, decisions = self.matrix._labels
+        return CostsPerRow(values, decisions, classes)
+
+    def lines(self, frame: pd.DataFrame, path: str | Path, y: Labels) -> CostsPerRow:
+        """Return what each decision costs each row, (n, D), by its true class."""
+        classes, decisions = self.matrix._labels
+        found, codes = np.unique(y, return_inverse=True)
+        truth: IntArray = np.array(match_labels(as_labels(found), classes))[codes]
+        values = self.matrix.values[truth]
+        for (i, j), column in self.cells.items():
+            own = np.flatnonzero(truth == i)
+            values[own, j] = self._amounts(frame[column], path)[own]
+        return CostsPerRow(values, decisions, classes)
+
+    def _amounts(self, column: pd.Series[Any], path: str | Path) -> np.ndarray:
+        return take_weights(column, path, f"cost that {self.name} takes from it", "--costs")
+
+
+def stated_costs(given: str | None, stated: Dialect) -> StatedCosts:
+    """Read --costs.
 
     Parameters
     ----------
     given : str or None
         A file, "uniform", "ordinal" or "ordinal:P".
-    classes : array of K labels
-    source : str
-        Where the classes came from, for messages.
     stated : Dialect
         How the table of data is written, as far as that was stated; the file of costs may be so too.
 
     Raises
     ------
     click.ClickException
-        If the costs cannot be read, or lack a class that occurs.
+        If the costs cannot be read.
     """
     if given is None:
-        return None
-    path, labels = Path(given), classes.tolist()
+        return StatedCosts(None, None)
+    path = Path(given)
     a_file = given == "-" or (os.path.exists(path) and not os.path.isdir(path))
-    word, _, power = given.partition(":")
-    if given == "uniform":
-        return uniform(labels)
-    if word == "ordinal" and not a_file:
-        return _ordinal(given, power, labels, source)
+    if given == "uniform" or (given.partition(":")[0] == "ordinal" and not a_file):
+        return StatedCosts(given, None)
     if not a_file:
         raise click.ClickException(
             f"--costs must be a CSV file, 'uniform', 'ordinal' or 'ordinal:P', got {short(given, 100)!r}, which is no "
             "file."
         )
-    table = _read(path, stated)
-    _check_labels(table, labels, source)
-    _check_values(table)
-    frame = pd.DataFrame(table.values, _known(table.classes, labels), _known(table.decisions, labels))
-    try:
-        return stated_cost(frame, labels)
-    except ValueError as error:
-        raise click.ClickException(f"{table.name}: {error}") from None
+    return StatedCosts(given, _read(path, stated))
+
+
+def read_costs(given: str | None, classes: Labels, source: str, stated: Dialect) -> CostMatrix | None:
+    """Return costs that all rows share; see `stated_costs` and `StatedCosts.of`."""
+    read = stated_costs(given, stated)
+    check_cost_columns(read.columns, (), "")
+    found = read.of(classes, source)
+    assert not isinstance(found, ColumnCosts)
+    return found
+
+
+def check_known(costs: StatedCosts) -> None:
+    """Refuse to decide by costs of rows where there are none."""
+    if not costs.columns:
+        raise click.ClickException(
+            "--costs-known is for costs of which columns hold some: name these columns in the file of --costs, in the "
+            "place of numbers, or leave --costs-known out."
+        )
+
+
+def check_cost_columns(columns: Mapping[str, str], names: Sequence[str], data: str | Path) -> None:
+    """Refuse costs that are neither numbers nor columns of the data."""
+    for column, problem in columns.items():
+        if column not in names:
+            way = f"{problem.rstrip('.')}, or write the name of a column of {shown(data)}." if data else problem
+            raise click.ClickException(way)
 
 
 def _ordinal(given: str, power: str, labels: list[Any], source: str) -> CostMatrix:
@@ -98,7 +191,7 @@ def _read(path: Path, stated: Dialect) -> CostCells:
         raise click.ClickException(f"{path} cannot be read: {error.strerror or error}.") from None
     (text, content), name = _text(data, path, stated), shown(path)
     try:
-        found = cost_cells(content, name, text.delimiter, stated.decimal, text.first)
+        found = cost_cells(content, name, text.delimiter, stated.decimal, text.first, names=True)
     except ValueError as error:
         raise click.ClickException(str(error)) from None
     usual = separated_by(text.delimiter) if found.delimiter != text.delimiter else None

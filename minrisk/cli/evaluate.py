@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from minrisk._typing import Labels
 from minrisk._utils.text import first_of
 from minrisk.cli import options, printing
 from minrisk.cli.common import (
+    ANSWERED_ROWS,
     by_blocks,
     feature_names,
     label_source,
@@ -22,12 +24,14 @@ from minrisk.cli.common import (
     svmlight_rows,
     unmatched,
 )
-from minrisk.cli.costs import read_costs
+from minrisk.cli.costs import ColumnCosts, StatedCosts, check_cost_columns, check_known, stated_costs
 from minrisk.cli.printing import Lines, Terminal
 from minrisk.cli.streams import note, tell
 from minrisk.costs import CostMatrix
 from minrisk.costs.labels import as_labels, match_labels, no_classes, plain_array
-from minrisk.costs.reading import is_uniform
+from minrisk.costs.reading import CostsPerRow, is_uniform
+from minrisk.decisions.deciding import decides_by_any_costs
+from minrisk.inspection.columns import in_parts
 from minrisk.metrics import as_samples, best_constant_cost, expected_cost, regret
 from minrisk.tables.columns import NAMELESS, matched, take_labels, take_weights
 from minrisk.tables.files import Table, missing_columns, open_tables
@@ -44,15 +48,16 @@ BLIND = ("0/1", "uniform")  # what costs are called by which every mistake costs
 @options.model
 @options.data
 @options.judged
+@options.costs_known
 @options.json("tables")
-def evaluate(model: Path, data: tuple[Path, ...], as_json: bool, **judged: Any) -> None:
+def evaluate(model: Path, data: tuple[Path, ...], costs_known: bool, as_json: bool, **judged: Any) -> None:
     """Report mean cost, error and the costliest confusions of MODEL on the table DATA.
 
     MODEL or DATA may be - for standard input. DATA may be several files with the same columns, or a file of svmlight's
     format.
     """
-    given = read_judged(model, data, **judged)
-    decided = by_blocks(given.model.predict, given.X)
+    given = read_judged(model, data, **judged, known=costs_known)
+    decided = decisions(given.model, given.X, given.known, model)
     facts: dict[str, Any] = {"model": str(model), "data": given.name, "target": given.target, "costs": given.told}
     facts |= {} if judged["weight"] is None else {"weight": judged["weight"]}
     facts |= describe_evaluation(given.y, decided, given.cost, given.weight)
@@ -65,11 +70,12 @@ class RowsToJudge(NamedTuple):
     model: Any
     X: Any
     y: Labels
-    cost: CostMatrix
+    cost: CostMatrix | CostsPerRow
     weight: Any  # of each row, or None
     name: str  # of the data
     target: str | None
     told: str  # what the costs are called
+    known: CostsPerRow | None = None  # a matrix for each row, to decide by
 
 
 def read_judged(
@@ -80,33 +86,67 @@ def read_judged(
     weight: str | None,
     numeric: tuple[str, ...],
     stated: Dialect,
+    known: bool = False,
 ) -> RowsToJudge:
-    """Return what is to be judged, from the files that a command line names."""
-    estimator = load_model(model)
-    cost, told = _costs(estimator, costs, model, stated)
+    """Return what is to be judged, from the files that a command line names; costs of rows may be `known`."""
+    estimator, read = load_model(model), stated_costs(costs, stated)
+    if known:
+        check_known(read)
+    given, told = _costs(estimator, read, model)
+    cost, columns, frame = given.matrix if isinstance(given, ColumnCosts) else given, list(read.columns), None
     if any(map(is_svmlight, data)):
+        check_cost_columns(read.columns, (), data[0])
         rows = svmlight_rows(data, estimator, target=target, weight=weight, numeric=numeric, stated=stated)
         found = RowsToJudge(estimator, rows.X, rows.classes(data[0]), cost, None, str(data[0]), None, told)
     else:
         table = open_tables(data, stated)
-        target = _target(estimator, table, target, weight)
-        others = [name for name in table.names if name not in (target, weight)]
+        check_cost_columns(read.columns, table.names, table.path)
+        aside = {weight, *columns}.difference(feature_names(estimator) or ())
+        target = _target(estimator, table, target, weight, aside)
+        others = [name for name in table.names if name != target and name not in aside]
         frame, X = read_features(estimator, table, others, numeric, target)
         y = take_labels(frame[target], table.path, table.written)
         each = None if weight is None else take_weights(frame[weight], table.path)
         found = RowsToJudge(estimator, X, y, cost, each, str(table.path), target, told)
     y, cost = _as_classes(found.y, cost, told in BLIND, label_source(found.target, found.name))
-    return found._replace(y=y, cost=cost)
+    found = found._replace(y=y, cost=cost)
+    if frame is None or not isinstance(given, ColumnCosts):
+        return found
+    matrices = given.matrices(frame, found.name) if known else None
+    return found._replace(cost=given.lines(frame, found.name, y), known=matrices)
 
 
-def _target(estimator: Any, table: Table, target: str | None, weight: str | None) -> str:
-    """Return the column of the labels of a table, which has all features of the model."""
+def decisions(
+    estimator: Any, X: Any, cost: CostMatrix | CostsPerRow | None, model: Path, told: Mapping[str, Any] | None = None
+) -> Any:
+    """Return decisions about rows, by these costs if there are some, and by what else `predict` is told.
+
+    Raises
+    ------
+    click.ClickException
+        If the model knows no others than those of its training.
+    """
+    told, together = told or {}, "limits" in (told or {})
+    if cost is None:
+        return by_blocks(lambda rows: estimator.predict(rows, **told), X, together)
+    if not decides_by_any_costs(estimator):
+        raise click.ClickException(
+            f"the model {model} decides by the costs it was trained on: leave out --costs, or fit one with "
+            "--method minrisk (and --surrogate auto, softmax or exponential), which decides by any."
+        )
+    parts = [(slice(None), X)] if together else in_parts(X, ANSWERED_ROWS)
+    of_part = cost.at if isinstance(cost, CostsPerRow) else lambda part: cost
+    return np.concatenate([estimator.predict(rows, cost=of_part(part), **told) for part, rows in parts])
+
+
+def _target(estimator: Any, table: Table, target: str | None, weight: str | None, aside: Collection[Any]) -> str:
+    """Return the column of the labels of a table, which has all features of the model; others lie aside."""
     names, path, known = table.names, table.path, feature_names(estimator)
     why = "named by --target"
     if target is None:
         target = getattr(estimator, "target_name_", None)
         why = "the target of the model (--target names another)"
-    target = _only_other(known, [name for name in names if name != weight], path) if target is None else target
+    target = _only_other(known, [name for name in names if name not in aside], path) if target is None else target
     missing_columns(names, [target], path, why)
     if weight is not None:
         missing_columns(names, [weight], path, "named by --weight")
@@ -136,14 +176,18 @@ def _only_other(known: list[str] | None, names: list[str], data: Path) -> str:
     )
 
 
-def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> tuple[CostMatrix, str]:
+def _costs(estimator: Any, read: StatedCosts, model: Path) -> tuple[CostMatrix | ColumnCosts, str]:
     """Return costs to judge by, and what they are called; they must know every decision of the model."""
-    cost = read_costs(given, estimator.classes_, f"the model {model}", stated)
-    if cost is None and estimator.cost_ is None:
-        raise click.ClickException("the model was trained with costs per row: give costs to judge by with --costs.")
-    if cost is None:
+    found, given = read.of(estimator.classes_, f"the model {model}"), read.given
+    if found is None and estimator.cost_ is None:
+        raise click.ClickException(
+            "the model was trained with costs per row: give costs to judge by with --costs, in whose file names of "
+            "columns may stand."
+        )
+    if found is None:
         judged_by = estimator._judged_by()
-        cost = estimator.cost_ if judged_by is None else judged_by
+        found = estimator.cost_ if judged_by is None else judged_by
+    cost = found.matrix if isinstance(found, ColumnCosts) else found
     assert cost is not None
     assert cost.decisions is not None
     if unknown := unmatched(as_labels(estimator.decisions_), cost.decisions):
@@ -156,7 +200,7 @@ def _costs(estimator: Any, given: str | None, model: Path, stated: Dialect) -> t
             f"{quoted(cost.decisions)}: {way}."
         )
     blind = cost.classes == as_labels(estimator.classes_) and is_uniform(cost)
-    return cost, given if given is not None else "0/1" if blind else "the model's"
+    return found, given if given is not None else "0/1" if blind else "the model's"
 
 
 def _as_classes(y: Labels, cost: CostMatrix, blind: bool, where: str) -> tuple[Labels, CostMatrix]:
@@ -180,17 +224,26 @@ def _as_classes(y: Labels, cost: CostMatrix, blind: bool, where: str) -> tuple[L
 
 
 # -- what is told ------------------------------------------------------------------------------------------------------
-def describe_evaluation(y: Labels, decided: Labels, cost: CostMatrix, weight: Any = None) -> dict[str, Any]:
+def describe_evaluation(
+    y: Labels, decided: Labels, cost: CostMatrix | CostsPerRow, weight: Any = None
+) -> dict[str, Any]:
     """Return risk, error, regret and every confusion that cost something, the costliest first; rows may be weighed.
 
     "error" is the share of all rows that were decided for another class than the true one. Where the costs have
     decisions that are no classes, "referred" holds the share of each: right, wrong and referred rows are all rows.
+    Where costs differ by row, "cost_each" is a mean.
     """
     samples, weighed = as_samples(y, decided, cost, None, weight), {"sample_weight": weight}
     values, classes, decisions, column = samples.values, samples.classes, samples.decisions, samples.decided
     counts = samples.in_cells(samples.weight)
-    totals = counts * values
-    constant = int((counts.sum(axis=1) @ values).argmin())
+    if samples.per_row:
+        each = np.ones(len(y)) if samples.weight is None else samples.weight
+        totals = samples.in_cells(each * values[np.arange(len(y)), column])
+        constant = int((each @ values).argmin())
+        values = np.divide(totals, counts, out=np.zeros(totals.shape), where=counts > 0)
+    else:
+        totals = counts * values
+        constant = int((counts.sum(axis=1) @ values).argmin())
     risk, best = expected_cost(y, decided, cost, **weighed), best_constant_cost(y, cost, **weighed)
     total = float(totals.sum())
     right = np.array(match_labels(classes, decisions))[samples.truth] == column

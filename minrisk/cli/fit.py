@@ -22,13 +22,14 @@ from minrisk._utils.text import first_of, printable
 from minrisk.boosting.checkpoint import Checkpoint
 from minrisk.cli import options, printing
 from minrisk.cli.common import label_source, target_needed
-from minrisk.cli.costs import read_costs
+from minrisk.cli.costs import stated_costs
 from minrisk.cli.methods import METHODS, as_options, method_options
 from minrisk.cli.printing import Terminal
 from minrisk.cli.signals import finishing, waiting_once
 from minrisk.cli.streams import drop as drop_output
 from minrisk.cli.streams import flush, note, tell, written_on
-from minrisk.cli.training import GivenRows, Roles, check_parquet, on_cluster, rows_given
+from minrisk.cli.training import GivenRows, Roles, check_parquet, costs_of, on_cluster, rows_given
+from minrisk.costs.reading import CostsPerRow
 from minrisk.data.column_report import ColumnFacts, printed
 from minrisk.io.atomic import is_through
 from minrisk.metrics import best_constant_cost
@@ -119,12 +120,15 @@ def fit(
     if str(out) == "-" and sys.stdout.isatty():
         raise click.ClickException("--out - would write a model to the terminal: send it to a file or a command.")
     given = {name: value for name, value in parameters.items() if value is not None}
-    roles = roles._replace(target=roles.target or "")
+    stated_cost = stated_costs(costs, stated)
+    roles = roles._replace(target=roles.target or "", cost_columns=stated_cost.columns)
     if scheduler is not None:
         _check_elsewhere(roles, stated, bins_in)
     with _cluster(scheduler, data, roles.target) as client:
         rows = rows_given(data, roles, stated, bins_in, client)
-        cost = read_costs(costs, rows.classes, label_source(roles.target), stated)
+        cost = costs_of(stated_cost, rows, label_source(roles.target))
+        if isinstance(cost, CostsPerRow):
+            rows, cost = rows._replace(costs=cost), None
         stated_threads = click.get_current_context().get_parameter_source("n_jobs") is not ParameterSource.DEFAULT
         threads = n_jobs if client is None or stated_threads else 1
         if roles.categorical:
@@ -134,7 +138,8 @@ def fit(
         try:
             with waiting_once():
                 rounds = None if checkpoint is None else Checkpoint(checkpoint)
-                model.fit(rows.X, rows.y, sample_weight=rows.weight, groups=rows.groups, checkpoint=rounds)
+                of_rows = {"sample_weight": rows.weight, "cost": rows.costs, "groups": rows.groups}
+                model.fit(rows.X, rows.y, **of_rows, checkpoint=rounds)
         except ValueError as error:
             raise click.ClickException(as_options(str(error), parameters)) from None
         except KeyboardInterrupt:
@@ -255,6 +260,10 @@ def describe_fit(
     model: Any, given: GivenRows, seconds: float, target: str | None, costs: str | None, out: Path, n_bytes: int | None
 ) -> dict[str, Any]:
     """Return what a training was and gave."""
+    if given.costs is None:
+        constant = best_constant_cost(given.classes, model.cost_, sample_weight=given.counts)
+    else:
+        constant = best_constant_cost(given.y, given.costs)
     return {
         "data": given.data,
         "target": target,
@@ -269,7 +278,7 @@ def describe_fit(
         "rounds": model.n_iter_,
         "train_risk": float(model.train_risk_[-1]) if hasattr(model, "train_risk_") else None,
         "validation_risk": _validated(model),
-        "best_constant_cost": best_constant_cost(given.classes, model.cost_, sample_weight=given.counts),
+        "best_constant_cost": constant,
         "seconds": round(seconds, 3),
         "model": str(out),
         "bytes": n_bytes,

@@ -19,7 +19,8 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 DELIMITER_NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 COSTS_HELP = (
     "What each mistake costs: a CSV file (rows true classes, columns decisions), 'uniform', "
-    "'ordinal' or 'ordinal:P' (classes are numbers, a mistake costs its distance in their order, to the power of P)."
+    "'ordinal' or 'ordinal:P' (classes are numbers, a mistake costs its distance in their order, to the power of P). "
+    "In the place of a number of the file may stand the name of a column of DATA, which holds this cost for each row."
 )
 
 
@@ -123,6 +124,13 @@ def costs(more: str, *names: str, multiple: bool = False) -> Decorator:
     return click.option("--costs", *names, type=COSTS, metavar="COSTS", multiple=multiple, help=help)
 
 
+costs_known = click.option(
+    "--costs-known",
+    is_flag=True,
+    help="Costs that columns hold are known when a row is decided: decide by them. Default: they come out later.",
+)
+
+
 def n_jobs(help: str, default: str | bool = True) -> Decorator:
     """Return the option --n-jobs, whose default may be said in other words."""
     return click.option("--n-jobs", type=int, default=-1, callback=_not_zero, show_default=default, help=help)
@@ -152,7 +160,8 @@ def gathered(name: str, kind: Any, *options: Decorator) -> Decorator:
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def told(*args: Any, **given: Any) -> Any:
-            return command(*args, **{name: kind(*(given.pop(field) for field in kind._fields))}, **given)
+            fields = {field: given.pop(field) for field in kind._fields if field in given}
+            return command(*args, **{name: kind(**fields)}, **given)
 
         return several(*options)(told)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ import pandas as pd
 from minrisk._utils.text import printable
 from minrisk.cli import options
 from minrisk.cli.common import by_blocks, feature_names, load_model, read_features, svmlight_rows, tell_columns
-from minrisk.cli.costs import read_costs
+from minrisk.cli.costs import ColumnCosts, check_cost_columns, stated_costs
+from minrisk.cli.evaluate import decisions
 from minrisk.cli.streams import note, say, written_on
 from minrisk.decisions.deciding import decides_by_any_costs
 from minrisk.decisions.priors import estimate_priors
@@ -83,18 +84,23 @@ def predict(
     """
     if out is not None:
         kind_of(out, to_write=True)
-    estimator = load_model(model)
+    estimator, read = load_model(model), stated_costs(costs, stated)
+    cost: Any = read.of(estimator.classes_, f"the model {model}")
     kept, front = list[str](), list[Any]()
     if any(map(is_svmlight, data)):
+        check_cost_columns(read.columns, (), data[0])
         X: Any = svmlight_rows(data, estimator, keep=keep, numeric=numeric, stated=stated).X
     else:
         table = open_tables(data, stated)
+        check_cost_columns(read.columns, table.names, table.path)
         kept = _kept(keep, table)
         front = [table.cells(kept)] if kept else []
-        X = _table_features(estimator, table, kept, numeric)
+        frame, X = _table_features(estimator, table, kept, numeric, list(read.columns))
+        if isinstance(cost, ColumnCosts):
+            cost = cost.matrices(frame, table.path)
 
     told = _told(estimator, X, priors, limits, model)
-    parts = [pd.DataFrame({"decision": _decisions(estimator, X, costs, told, model, stated)})]
+    parts = [pd.DataFrame({"decision": decisions(estimator, X, cost, model, told)})]
     if probabilities:
         columns = [f"probability of {label}" for label in estimator.classes_.tolist()]
         parts.append(pd.DataFrame(_probabilities(estimator, X, told.get("priors"), model), columns=columns))
@@ -109,14 +115,17 @@ def predict(
         write_table(result, out, safe_text)
 
 
-def _table_features(estimator: Any, table: Table, kept: Sequence[str], numeric: Sequence[str]) -> Any:
-    """Return the columns of a table that a model knows; a note names those that nobody asked for."""
+def _table_features(
+    estimator: Any, table: Table, kept: Sequence[str], numeric: Sequence[str], costs: Sequence[str]
+) -> tuple[pd.DataFrame, Any]:
+    """Return a table and the columns of it that a model knows; a note names those that nobody asked for."""
     names, known, target = table.names, feature_names(estimator), getattr(estimator, "target_name_", None)
-    _, X = read_features(estimator, table, [name for name in names if known is not None or name != target], numeric)
+    aside = [] if known is not None else [target, *costs]
+    found = read_features(estimator, table, [name for name in names if name not in aside], numeric)
     if known is not None:
-        used = {*known, *kept, target, ""}
+        used = {*known, *kept, *costs, target, ""}
         tell_columns([name for name in names if name not in used], table.path, "not used")
-    return X
+    return found
 
 
 def _kept(given: Sequence[str], table: Table) -> list[str]:
@@ -199,18 +208,6 @@ def _number(text: str, option: str) -> float:
         return float(text)
     except ValueError:
         raise click.BadParameter(f"must be a number, got {text!r}", param_hint=option) from None
-
-
-def _decisions(estimator: Any, X: Any, costs: str | None, told: Mapping[str, Any], model: Path, stated: Dialect) -> Any:
-    if costs is None:
-        return by_blocks(lambda rows: estimator.predict(rows, **told), X, "limits" in told)
-    cost = read_costs(costs, estimator.classes_, f"the model {model}", stated)
-    if not decides_by_any_costs(estimator):
-        raise click.ClickException(
-            f"the model {model} decides by the costs it was trained on: leave out --costs, or fit one with "
-            "--method minrisk (and --surrogate auto, softmax or exponential), which decides by any."
-        )
-    return by_blocks(lambda rows: estimator.predict(rows, cost=cost, **told), X, "limits" in told)
 
 
 def _probabilities(estimator: Any, X: Any, priors: Any, model: Path) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,17 @@ import pandas as pd
 
 from minrisk._typing import Labels
 from minrisk._utils.text import short
-from minrisk.cli.common import label_source, quoted, svmlight_rows, take_dates, take_numeric, target_needed, tell_table
+from minrisk.cli.common import (
+    label_source,
+    quoted,
+    svmlight_rows,
+    take_dates,
+    take_numeric,
+    target_needed,
+    tell_columns,
+    tell_table,
+)
+from minrisk.cli.costs import ColumnCosts, StatedCosts, check_cost_columns
 from minrisk.cli.streams import note
 from minrisk.data.chunks import Chunks, gathered_labels, parquet_files
 from minrisk.tables import columns
@@ -50,11 +60,14 @@ class Roles(NamedTuple):
     numeric: Sequence[str] = ()
     weight: str | None = None
     groups: str | None = None
+    cost_columns: Mapping[str, str] = {}  # that costs name, and what is wrong with each if there is no such column
+    costs_known: bool = False  # of new rows, too, so that these columns may be features
 
     @property
     def no_features(self) -> list[str]:
         """Return columns that are something else, or left out."""
         others = [name for name in (self.weight, self.groups) if name is not None]
+        others += () if self.costs_known else self.cost_columns
         return list(dict.fromkeys([self.target, *self.drop, *others]))
 
     @property
@@ -76,6 +89,7 @@ class GivenRows(NamedTuple):
     first_feature: int | None = None  # the number of the first one, in a file without names
     weight: Any = None  # of each row
     groups: Any = None  # the number of each row's group
+    costs: Any = None  # the columns that costs name; then costs of each row
 
 
 def _given(X: Any, y: Any, counted: tuple[Labels, Any], n_features: int, *where: str, **more: Any) -> GivenRows:
@@ -108,13 +122,17 @@ def rows_given(
     They are read piece by piece where that is asked for, or several hold numbers only; with a client by the workers of
     its cluster.
     """
+    in_pieces = bins_in is not None or (len(data) > 1 and not roles.cost_columns)
+    if roles.cost_columns and (bins_in is not None or client is not None):
+        option = "--scheduler" if bins_in is None else "--bins-in"
+        raise click.ClickException(f"costs that name columns are for tables that are read at once: leave out {option}.")
     if client is not None and roles.target:
         return _on_workers(data, roles, client)
-    in_pieces = bins_in is not None or len(data) > 1
     others = [path for path in data if in_pieces and not _is_parquet(path)]
     if others and bins_in is not None:
         raise click.ClickException(f"--bins-in is for Parquet files, which are read piece by piece; got {others[0]}.")
     if any(map(is_svmlight, data)):
+        check_cost_columns(roles.cost_columns, (), data[0])
         return svmlight_data(data, target=roles.target or None, stated=stated, **roles.stated)
     if not roles.target:
         raise target_needed()
@@ -125,6 +143,16 @@ def rows_given(
 
 def _is_parquet(path: Path) -> bool:
     return str(path) != "-" and not is_svmlight(path) and kind_of(path) == "parquet"
+
+
+def costs_of(stated: StatedCosts, rows: GivenRows, source: str, known: bool = False) -> Any:
+    """Return the costs of rows: of those that columns hold a matrix for each row where they are `known` of new rows."""
+    cost = stated.of(rows.classes, source)
+    if not isinstance(cost, ColumnCosts):
+        return cost
+    assert rows.costs is not None
+    assert rows.y is not None
+    return cost.matrices(rows.costs, rows.data) if known else cost.lines(rows.costs, rows.data, rows.y)
 
 
 # -- in memory ---------------------------------------------------------------------------------------------------------
@@ -148,7 +176,9 @@ def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -
     y = columns.take_labels(frame[roles.target], data, as_written=written)
     weight = None if roles.weight is None else columns.take_weights(frame[roles.weight], data)
     groups = None if roles.groups is None else columns.take_groups(frame[roles.groups], data)
+    amounts = frame[list(roles.cost_columns)] if roles.cost_columns else None
     frame = frame.drop(columns=roles.no_features)
+    tell_columns([name for name in roles.cost_columns if name not in frame], data, "taken for costs, not for features")
     for name in columns.row_numbers(frame) if written else rows_named:
         if name in frame and name not in (*roles.categorical, *roles.numeric):
             del frame[name]
@@ -156,7 +186,7 @@ def training_data(paths: Path | Sequence[Path], roles: Roles, stated: Dialect) -
     take_numeric(frame, roles.numeric, data)
     if written:
         frame = _typed(frame, set(roles.categorical), data)
-    more = {"weight": weight, "groups": groups}
+    more = {"weight": weight, "groups": groups, "costs": amounts}
     return _given(frame, y, np.unique(y, return_counts=True), frame.shape[1], roles.target, str(data), **more)
 
 
@@ -368,6 +398,7 @@ def _collections(portions: Sequence[Portion]) -> tuple[Any, Any]:
 def check_names(names: Sequence[str], data: Path, roles: Roles) -> None:
     """Refuse columns that are not there, or that are two things at once."""
     missing_columns(names, [roles.target], data, "named by --target")
+    check_cost_columns(roles.cost_columns, names, data)
     for option, named in roles.stated.items():
         missing_columns(names, named, data, f"named by --{option}")
         if roles.target in named:

@@ -87,6 +87,18 @@ class ComparedMethod(NamedTuple):
                 given[name] = seed
         return made.set_params(**given, **_threads(made, threads))
 
+    @property
+    def row_costs(self) -> str | None:
+        """By what name `fit` takes costs of each row; None: it takes none.
+
+        Our classifiers take them, also at the end of a pipeline, unless they are blind or have other costs.
+        """
+        from minrisk.estimator import BoostedClassifier
+
+        step, last = last_step(self.source)
+        takes = isinstance(last, BoostedClassifier) and last.cost is None and not last._needs_matrix
+        return f"{step}cost" if takes and not self.blind else None
+
     def decides(self, costs_matter: bool) -> tuple[str, ...]:
         """Say how decisions are made of a fit: `OWN`, and `EXPECTED` where the costs had no part in training."""
         on_costs = not self.blind and (not _is_estimator(self.source) or bool(_cost_parameters(self.source)))
@@ -205,6 +217,12 @@ def _cost_parameters(estimator: Any) -> list[str]:
         if name == "cost"
         or (name.endswith("__cost") and isinstance(parameters[name.removesuffix("__cost")], BoostedClassifier))
     ]
+
+
+def last_step(estimator: Any) -> tuple[str, Any]:
+    """Return what parameters of a pipeline's last step begin with, and this step; without a pipeline the estimator."""
+    steps = getattr(estimator, "steps", None)
+    return (f"{steps[-1][0]}__", steps[-1][1]) if steps else ("", estimator)
 
 
 def _last(name: str) -> str:

@@ -72,6 +72,7 @@ class Comparison:
     - ``cost``: mean cost of the decisions.
     - ``relative_cost``: the same divided by the mean cost of the best constant decision on all rows of the data set. 1
       is no better than not to look at the features.
+    - ``costs``: which costs of rows a method has seen, where each row has its own; see `minrisk.compare`.
     - ``log_loss``: mean log-loss of the probabilities, or None.
     - ``fit_seconds`` and ``predict_seconds``: time to fit and to predict.
     - ``n_train`` and ``n_test``: numbers of rows.

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import closing, suppress
+from inspect import signature
 from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy.sparse import issparse
+from sklearn import config_context
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
@@ -23,14 +25,23 @@ from minrisk._typing import FloatArray, IntArray, Labels
 from minrisk._utils.algebra import product
 from minrisk._utils.method_names import DEFAULT_METHODS
 from minrisk.boosting.monitors import ProgressBar
-from minrisk.comparison.methods import AFTERWARDS, EXPECTED, OWN, ComparedMethod, MethodError, compared_methods
+from minrisk.comparison.methods import (
+    AFTERWARDS,
+    EXPECTED,
+    OWN,
+    ComparedMethod,
+    MethodError,
+    compared_methods,
+    last_step,
+)
 from minrisk.comparison.result import Comparison
 from minrisk.comparison.store import Outcome, described, digest, key_of, prepare_folder, read_fold, write_fold
 from minrisk.costs import CostMatrix
 from minrisk.costs.labels import as_labels, label_array, listed, match_labels
-from minrisk.costs.reading import costs_per_row, is_uniform, stated_cost
+from minrisk.costs.reading import CostsPerRow, costs_of_rows, is_uniform, stated_cost
 from minrisk.data.labels import check_labels
 from minrisk.data.sparse import sound_rows
+from minrisk.decisions.deciding import apply_costs
 from minrisk.estimator.parameters import LARGEST_SEED, Choice, Number, Rule, Threads, Verbosity, check_parameters
 from minrisk.inspection.columns import some_rows
 from minrisk.metrics import best_constant_cost, expected_cost
@@ -54,9 +65,36 @@ class ComparedData(NamedTuple):
     name: str
     X: Any
     y: Labels
-    cost: CostMatrix  # of the classes of y first
+    cost: CostMatrix | CostsPerRow  # of the classes of y first
     costs_matter: bool  # not every mistake costs the same, or there are more decisions than classes
     constant_cost: float  # mean cost of the best decision that looks at no row, on all rows
+
+    @property
+    def differ(self) -> bool:
+        """Tell whether each row has costs of its own."""
+        return isinstance(self.cost, CostsPerRow)
+
+    @property
+    def are_known(self) -> bool:
+        """Tell whether each row has a matrix of its own, so that costs are known when it is decided."""
+        return isinstance(self.cost, CostsPerRow) and self.cost.values.ndim == 3
+
+    @property
+    def names_classes(self) -> bool:
+        """Tell whether some decision that has costs is a class."""
+        named = self.cost.columns if isinstance(self.cost, CostsPerRow) else self.cost._labels[1]
+        return max(match_labels(as_labels(np.unique(self.y)), named)) >= 0
+
+    def costs_of(self, rows: IntArray) -> CostMatrix | CostsPerRow:
+        """Return the costs of some rows."""
+        return self.cost.at(rows) if isinstance(self.cost, CostsPerRow) else self.cost
+
+    def shared_cost(self, rows: IntArray) -> CostMatrix:
+        """Return the costs that all rows share; if each has its own the means of each class over these."""
+        if not isinstance(self.cost, CostsPerRow):
+            return self.cost
+        classes, codes = np.unique(self.y[rows], return_inverse=True)
+        return self.cost.at(rows).class_means(as_labels(classes), codes)
 
 
 class FoldTask(NamedTuple):
@@ -69,6 +107,7 @@ class FoldTask(NamedTuple):
     test: IntArray
     estimator: Any
     ways: tuple[str, ...]  # to decide
+    row_costs: str | None  # by what name `fit` is given the costs of its rows; None: it is given none
     threads: int
     settings: dict[str, Any]  # what identifies the fold
     place: Path | None  # where finished folds are kept
@@ -112,10 +151,11 @@ def compare(
         The features of one data set, or several data sets by their names.
     y : array-like of shape (n,), optional
         Labels. They must be given unless X is a mapping.
-    cost : array-like of shape (K, D), DataFrame, dict, CSV file, CostMatrix or callable, optional
+    cost : array-like of shape (K, D), (n, D) or (n, K, D), DataFrame, dict, CSV file, CostMatrix or callable, optional
         What mistakes cost, for data sets that bring no costs of their own. A function of y makes the costs, as
         `minrisk.costs.balanced` does.
-        Costs for each row are not taken. By default every mistake costs 1.
+        Of (n, D), what each decision costs each row, methods see those of the training rows. Of (n, K, D), a matrix for
+        each row, they also decide by those of the test rows. By default every mistake costs 1.
     methods : list or mapping of str to method, default=("minrisk", "rebel", "mcboost")
         Estimators, names of estimators, or functions that make an estimator for given costs.
     cv : int, splitter or iterable of pairs, default=5
@@ -166,6 +206,17 @@ def compare(
     probabilities, argmin_j sum_k p_k C[k, j]. That is the method to beat, because it takes no further training.
     With "blind:rebel", or `minrisk.comparison.BlindToCosts`, an estimator of this package is trained without costs,
     too.
+
+    *Costs for each row.* Decisions about a test row are judged by its own costs.
+    If each row has a line of costs, (n, D), nobody knows those of a new row. Classifiers of this package, also at the
+    end of a pipeline, are trained on the lines of the training rows. Other methods with a parameter `cost`, searches
+    and `BAdaCostClassifier` are given the mean costs of each class over the training rows instead, by which the methods
+    with " + costs" decide as well.
+    If each row has a matrix, (n, K, D), `MinRiskClassifier` and the methods with " + costs" decide about each test row
+    by its matrix, and `MinRiskClassifier` needs no costs to be fitted. For other methods matrices are as lines of
+    costs: those of the true classes.
+    The ``costs`` of a record say which of this was so: "each row" (trained on lines of costs), "known" (decided by
+    matrices), "class means", "its own" (of costs that are set, or that a function makes) or "none".
 
     *What is tested.* Methods are ranked in contests. With several data sets these are the contests, with the means over
     their folds, and the tests speak about other data sets like these.
@@ -264,14 +315,13 @@ def _data_set(name: str, X: Any, y: Any, cost: Any) -> ComparedData:
     labels = _labels(y, name, n)
     classes = np.unique(labels)
     given = cost(labels) if callable(cost) else cost
-    if costs_per_row(given, n, classes) is not None:
-        raise ValueError(f"cost of the data set {name!r} must be a table of classes by decisions, not one of each row.")
     try:
-        matrix = stated_cost(given, classes)
+        read = costs_of_rows(given, n, classes, X=X, y=y)
+        costs = stated_cost(None, classes) if read is None else read
+        constant = float(best_constant_cost(labels, costs))
     except (TypeError, ValueError) as error:
         raise ValueError(f"the costs of the data set {name!r} are not usable: {error}") from None
-    constant = float(best_constant_cost(labels, matrix))
-    return ComparedData(name, X, labels, matrix, not is_uniform(matrix), constant)
+    return ComparedData(name, X, labels, costs, isinstance(costs, CostsPerRow) or not is_uniform(costs), constant)
 
 
 def _labels(y: Any, name: str, n: int) -> Labels:
@@ -350,19 +400,29 @@ def _tasks(
         parts = [(train, test, {"train": digest(train), "test": digest(test)}) for train, test in folds[each.name]]
         costs = described(each.cost)
         for method in chosen:
-            ways = method.decides(costs_matter)
-            estimator = method.estimator(each.cost if each.costs_matter else None, seed, threads)
-            common = {
-                "format": RESULT_FORMAT,
-                "data": content,
-                "cost": costs,
-                "method": described(estimator),
-                "threads": threads,
-                "ways": list(ways),
-            }
+            ways, estimator, given = method.decides(costs_matter), None, None
             for fold, (train, test, rows) in enumerate(parts, start=1):
-                settings = {**common, **rows}
-                yield FoldTask(each, method.name, fold, train, test, estimator, ways, threads, settings, place)
+                if estimator is None or each.differ:
+                    estimator, given = _made(method, each, train, seed, threads)
+                    common = {
+                        "format": RESULT_FORMAT,
+                        "data": content,
+                        "cost": costs,
+                        "method": described(estimator),
+                        "threads": threads,
+                        "ways": list(ways),
+                    }
+                settings = {**common, **rows} | ({"row_costs": given} if each.differ else {})
+                yield FoldTask(each, method.name, fold, train, test, estimator, ways, given, threads, settings, place)
+
+
+def _made(
+    method: ComparedMethod, data: ComparedData, train: IntArray, seed: int, threads: int
+) -> tuple[Any, str | None]:
+    """Return the estimator of a method, and by what name its `fit` is given costs of each row, if there are such."""
+    if data.differ and method.row_costs is not None:
+        return method.estimator(None, seed, threads), method.row_costs
+    return method.estimator(data.shared_cost(train) if data.costs_matter else None, seed, threads), None
 
 
 def _run(tasks: Sequence[FoldTask], n_jobs: int | None) -> Generator[Outcome | Failure, None, None]:
@@ -399,10 +459,23 @@ def _records(task: FoldTask, outcome: Outcome) -> Iterator[dict[str, Any]]:
             "error": numbers["error"],
             "cost": cost,
             "relative_cost": cost / (task.data.constant_cost or 1.0),
+            **({"costs": _costs_seen(task, way)} if task.data.differ else {}),
             **numbers,  # the others behind these
             "n_train": len(task.train),
             "n_test": len(task.test),
         }
+
+
+def _costs_seen(task: FoldTask, way: str) -> str:
+    """Say which costs of the rows had a part in decisions, of data whose rows have their own."""
+    if task.row_costs is not None:
+        return "known" if _decides_by_known(task) else "each row"
+    if way == EXPECTED:
+        return "known" if task.data.are_known else "class means"
+    if EXPECTED in task.ways:
+        return "none"
+    means, parameters = task.data.shared_cost(task.train), task.estimator.get_params().values()
+    return "class means" if any(isinstance(own, CostMatrix) and own == means for own in parameters) else "its own"
 
 
 # -- one fold ----------------------------------------------------------------------------------------------------------
@@ -422,36 +495,56 @@ def judged_fold(task: FoldTask) -> Outcome:
     data = task.data
     X, y = some_rows(data.X, task.train), data.y[task.train]
     X_test, y_test = some_rows(data.X, task.test), data.y[task.test]
+    given = {}
+    if task.row_costs is not None and not _decides_by_known(task):
+        given = {task.row_costs: data.costs_of(task.train)}
     outcome: Outcome = {}
-    with threadpool_limits(task.threads):
-        _rehearse(task, X, y, X_test)
+    # Pipelines hand on what they are given; with metadata routing only what was asked for.
+    routing = {} if task.row_costs is None else {"enable_metadata_routing": False}
+    with threadpool_limits(task.threads), config_context(**routing):
+        _rehearse(task, X, y, X_test, given)
         start = time.perf_counter()
-        model = task.estimator.fit(X, y)
+        model = task.estimator.fit(X, y, **given)
         fit_seconds = time.perf_counter() - start
         model = task.estimator if model is None else model
         loss = log_loss(model, X_test, y_test) if hasattr(model, "predict_proba") else None
         for way, (decided, seconds) in _decisions(task, model, X_test):
             outcome[way] = {
                 "error": float(np.mean([a != b for a, b in zip(y_test.tolist(), decided.tolist(), strict=True)])),
-                "cost": float(expected_cost(y_test, decided, data.cost)),
+                "cost": float(expected_cost(y_test, decided, data.costs_of(task.test))),
                 "log_loss": loss,
                 "fit_seconds": fit_seconds,
                 "predict_seconds": seconds,
             }
+    if not outcome:
+        raise ValueError("no decision that has costs is a class, and the method has no predict_proba to decide by.")
     return outcome
 
 
 def _decisions(task: FoldTask, model: Any, X: Any) -> Iterator[tuple[str, tuple[Labels, float]]]:
     """Yield decisions about rows and the seconds that they took, by the way to decide; without one that cannot be."""
+    data, cost = task.data, task.data.costs_of(task.test)
+    shared = None if data.are_known else data.shared_cost(task.train)
     for way in task.ways:
-        if way == EXPECTED and not hasattr(model, "predict_proba"):
+        # Without costs in training decisions are classes, about which the costs may say nothing.
+        if not (hasattr(model, "predict_proba") if way == EXPECTED else data.names_classes or len(task.ways) == 1):
             continue
         start = time.perf_counter()
         if way == OWN:
-            decided = np.asarray(model.predict(X)).reshape(-1)  # CatBoost answers in a column
+            known = {"cost": cost} if _decides_by_known(task) else {}
+            decided = np.asarray(model.predict(X, **known)).reshape(-1)  # CatBoost answers in a column
+        elif shared is None:
+            decided = apply_costs(model.predict_proba(X), model.classes_, cost)
         else:
-            decided = least_expected(model, X, task.data.cost, np.unique(task.data.y))
+            decided = least_expected(model, X, shared, np.unique(data.y))
         yield way, (decided, time.perf_counter() - start)
+
+
+def _decides_by_known(task: FoldTask) -> bool:
+    """Return whether a method's own decisions are by the matrices of the rows, whatever it was trained on."""
+    model = last_step(task.estimator)[1]
+    by_any = task.row_costs is not None and "cost" in signature(model.predict).parameters
+    return by_any and task.data.are_known and hasattr(model, "predict_proba")
 
 
 def least_expected(model: Any, X: Any, cost: CostMatrix, classes: Labels) -> Labels:
@@ -488,7 +581,7 @@ def log_loss(model: Any, X: Any, y: Labels) -> float:
     return float(-log(np.maximum(true / P.sum(axis=1), np.finfo(np.float64).eps)).mean())
 
 
-def _rehearse(task: FoldTask, X: Any, y: Labels, X_test: Any) -> None:
+def _rehearse(task: FoldTask, X: Any, y: Labels, X_test: Any, given: dict[str, Any]) -> None:
     """Fit briefly, not timed, in each process: what is imported or made on first use is then there."""
     what = key_of({"data": task.data.name, "method": task.settings["method"]})
     if what in _rehearsed or "n_estimators" not in task.estimator.get_params(deep=False):
@@ -497,7 +590,7 @@ def _rehearse(task: FoldTask, X: Any, y: Labels, X_test: Any) -> None:
     with suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         short = clone(task.estimator).set_params(n_estimators=REHEARSAL_ROUNDS)
-        short.fit(X, y)
+        short.fit(X, y, **given)
         short.predict(X_test)
         if hasattr(short, "predict_proba"):
             short.predict_proba(X_test)

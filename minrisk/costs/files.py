@@ -10,7 +10,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -54,6 +54,9 @@ class CostCells(NamedTuple):
         How numbers are written, where that is not usual.
     doubtful : str or None
         How a number is read whose mark may have been meant for thousands.
+    named : mapping of (int, int) to (str, str)
+        Cells that hold no numbers, where names of columns may stand in their place: what each holds, and what is wrong
+        with it if it is no such name. Their values are 0.
     """
 
     name: str
@@ -63,6 +66,7 @@ class CostCells(NamedTuple):
     delimiter: str
     found: list[str]
     doubtful: str | None
+    named: Mapping[tuple[int, int], tuple[str, str]] = {}
 
 
 def read_file(path: Path) -> tuple[FloatArray, Labels, Labels]:
@@ -102,7 +106,9 @@ def read_file(path: Path) -> tuple[FloatArray, Labels, Labels]:
     return found.values, of_rows, as_labels(decisions, f"the decisions (header) of {path}")
 
 
-def cost_cells(text: str, name: str, delimiter: str, decimal: str | None = None, first: int = 1) -> CostCells:
+def cost_cells(
+    text: str, name: str, delimiter: str, decimal: str | None = None, first: int = 1, names: bool = False
+) -> CostCells:
     r"""Return the labels and numbers of the text of a file.
 
     Parameters
@@ -117,6 +123,8 @@ def cost_cells(text: str, name: str, delimiter: str, decimal: str | None = None,
         The decimal mark, if that was stated.
     first : int, default=1
         The number of the header's line.
+    names : bool, default=False
+        Whether names of columns may stand in the place of numbers.
 
     Raises
     ------
@@ -140,7 +148,7 @@ def cost_cells(text: str, name: str, delimiter: str, decimal: str | None = None,
 
     if width(delimiter) < 2:  # lines are so unlike each other that none was found: the header says
         delimiter = max(DELIMITERS, key=width)
-    return _cells(text, name, delimiter, decimal, first)
+    return _cells(text, name, delimiter, decimal, first, names)
 
 
 def name_of_cost(truth: str, decision: str, name: str) -> str:
@@ -164,7 +172,7 @@ def _readable(text: str, delimiter: str) -> list[list[str]]:
     return rows
 
 
-def _cells(text: str, name: str, delimiter: str, decimal: str | None, first: int) -> CostCells:
+def _cells(text: str, name: str, delimiter: str, decimal: str | None, first: int, names: bool = False) -> CostCells:
     """Return `cost_cells` by this delimiter."""
     try:
         rows = list(_rows(text, delimiter))
@@ -191,7 +199,7 @@ def _cells(text: str, name: str, delimiter: str, decimal: str | None, first: int
                 f"correct the line{hint}."
             )
     writing = _Writing.of([cell.strip() for _, cells in below for cell in cells[1:]], decimal, delimiter)
-    values = np.empty((len(below), len(header) - 1))
+    values, named = np.zeros((len(below), len(header) - 1)), dict[tuple[int, int], tuple[str, str]]()
     for i, (_, (truth, *costs)) in enumerate(below):
         for j, cell in enumerate(map(str.strip, costs)):
             try:
@@ -200,9 +208,12 @@ def _cells(text: str, name: str, delimiter: str, decimal: str | None, first: int
                 alike = " with a decimal comma, as others are" if writing.commas else ""
                 hint = ", or separate its cells by semicolons" if not writing.commas and _has_comma(cell) else ""
                 what = name_of_cost(truth.strip(), header[j + 1].strip(), name)
-                raise ValueError(f"{what} must be a number{alike}, got {cell!r}: correct the file{hint}.") from None
+                problem = f"{what} must be a number{alike}, got {cell!r}: correct the file{hint}."
+                if not names or not cell or cell[0] in "+-.,0123456789":
+                    raise ValueError(problem) from None
+                named[i, j] = cell, problem
     classes = [cells[0] for _, cells in below]
-    return CostCells(name, classes, header[1:], values, delimiter, writing.found, writing.doubtful)
+    return CostCells(name, classes, header[1:], values, delimiter, writing.found, writing.doubtful, named)
 
 
 class _Writing(NamedTuple):

@@ -512,6 +512,8 @@ class CostsPerRow(NamedTuple):
         >>> CostsPerRow.of(np.ones((5, 3)), ["a", "c"]).columns
         ('a', 'c', 'refer')
         """
+        if isinstance(cost, CostsPerRow):
+            return cost
         own = as_labels(classes)
         every = as_labels(labels) if len(labels) else own
         names = None if has_matrices(cost) else column_names(cost)
@@ -524,6 +526,16 @@ class CostsPerRow(NamedTuple):
         given = as_labels(decisions, "decisions")
         fits = len(given) == n_decisions and standing == own and (values.ndim == 3 or given[: len(own)] == own)
         return cls(values, given if fits else default_decisions(standing, n_decisions), standing)
+
+    def at(self, rows: IntArray | slice) -> CostsPerRow:
+        """Return those of some samples."""
+        return self._replace(values=self.values[rows])
+
+    def class_means(self, classes: Labels, codes: IntArray) -> CostMatrix:
+        """Return the mean costs of the samples of each class, all of which some have, by their class codes."""
+        table, decisions = self.table(len(codes), classes, codes)
+        means = [table[codes == k].mean(axis=0) for k in range(len(classes))]
+        return CostMatrix(means, classes, decisions, allow_diagonal=True)
 
     def matrices(self, n_samples: int, instead: str = NAME_THE_COLUMNS) -> FloatArray:
         """Return the checked matrices, (n, K, D).
@@ -647,7 +659,7 @@ def costs_of_rows(
 
 def has_matrices(cost: Any) -> bool:
     """Return whether ``cost`` holds a matrix for every sample, (n, K, D)."""
-    return len(_shape(cost)) == 3
+    return len(cost.values.shape if isinstance(cost, CostsPerRow) else _shape(cost)) == 3
 
 
 def _check_places(table: FloatArray, truth: IntArray, classes: Labels) -> None:

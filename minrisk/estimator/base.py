@@ -33,7 +33,7 @@ from minrisk.data.labels import check_kept
 from minrisk.data.partitioned import is_partitioned
 from minrisk.estimator.callbacks import CallbackSupport, callbacks_of, has_callbacks
 from minrisk.estimator.eval_sets import check_eval_set, checked_pair, eval_pairs
-from minrisk.estimator.inputs import QUICK_ROWS, Inputs, TrainingRows, check_the_same, of_one_fit
+from minrisk.estimator.inputs import QUICK_ROWS, Inputs, TrainingRows, check_the_same, of_one_fit, tell_calibration
 from minrisk.estimator.parameters import check_parameters
 from minrisk.metrics import expected_cost
 
@@ -131,8 +131,9 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
             Which rows belong together, such as all rows of one patient: a number or a text for each row.
             Rows of one group are left out together wherever the fit leaves rows out.
             By default every row may be left out by itself.
-        eval_set : tuple of (X, y), or list of tuples, optional
-            Other rows, whose mean cost after every round is kept in `evals_result_`.
+        eval_set : tuple of (X, y) or (X, y, cost), or list of tuples, optional
+            Other rows, whose mean cost after every round is kept in `evals_result_`: by costs of their own, as `cost`
+            takes them, or else by those of the fit.
             If `early_stopping` is set, the first pair takes the place of the rows that would be set apart. Otherwise
             they have no part in the training.
         checkpoint : path, optional
@@ -192,6 +193,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
                 trained._group = group
                 trained._keep_rounds_in(checkpoint)
                 trained._fit(X, y, sample_weight, cost, eval_set, stop, tasks, given)
+            tell_calibration(trained)
             if trained._checkpoint is not None:
                 trained._close_checkpoint(not stop.interrupted and isinstance(checkpoint, str | os.PathLike))
             for name in ("_group", "_checkpoint"):  # of this fit only
@@ -261,7 +263,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
             rows = self._check_training(X, y, sample_weight, cost, goes_on)
         evals = [checked_pair(self, number, pair) for number, pair in enumerate(eval_pairs(eval_set))]
         if self._checkpoint is not None:
-            self._checkpoint.same("eval_set", *itertools.chain.from_iterable(evals))
+            self._checkpoint.same("eval_set", *itertools.chain.from_iterable(one[:3] for one in evals))
         n_jobs = effective_n_jobs(self.n_jobs)
         with Workers(n_jobs) as workers, ProgressBar(bool(self.verbose)) as bar:
             watch = Watch(bar, stop, tasks, evals, self._checkpoint)
@@ -460,6 +462,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
             that are no class are then left out.
         """
         X = self._check_X(X)
+        tell_calibration(self)
         return self._outward(X, self._scores(X))
 
     @of_one_fit
@@ -609,7 +612,8 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
                 "The fit had costs per row, so those of these rows are unknown: pass cost=, with a row for each row or "
                 "each class, or, in a search or cross_val_score, let metadata routing pass it, by "
                 "sklearn.set_config(enable_metadata_routing=True) and then "
-                "estimator.set_fit_request(cost=True).set_score_request(cost=True)."
+                "estimator.set_fit_request(cost=True).set_score_request(cost=True); or judge by a scorer with costs, "
+                "scoring=minrisk.metrics.make_expected_cost_scorer(cost)."
             )
         return getattr(self, "_stated", self.cost_)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +12,8 @@ from sklearn.utils.validation import check_consistent_length
 
 from minrisk._kernels.functions import log
 from minrisk._typing import FloatArray, IntArray, Labels
-from minrisk.costs.labels import listed
+from minrisk.costs.labels import as_labels, listed, match_labels
+from minrisk.costs.reading import CostsPerRow, costs_of_rows, costs_per_row
 from minrisk.data.chunks import Chunks
 from minrisk.data.frames import NUMBERS
 from minrisk.data.labels import check_labels
@@ -23,11 +25,11 @@ if TYPE_CHECKING:
     from minrisk.estimator.inputs import Inputs
 
 SET_NAME = "valid_{number}"  # of each pair, as in LightGBM
-WANTED_PAIR = "eval_set must be a pair (X, y) of rows and their classes, or a list of such pairs"
+WANTED_PAIR = "eval_set must be (X, y) or (X, y, cost), rows with their classes and costs, or a list of such"
 
-NO_SHARED_COSTS = (
-    "eval_set is judged by costs that all rows share, and this fit has costs of each row: leave it out, and judge the "
-    "model afterwards by score(X, y, cost=...)."
+NO_COSTS = (
+    "{name} of eval_set must bring costs of its own, as this fit has costs of each row: give (X, y, cost), with a row "
+    "of costs for each of its rows."
 )
 
 
@@ -37,6 +39,7 @@ class EvalSet(NamedTuple):
     name: str
     X: Any  # ndarray or SparseRows of shape (m, d): numbers
     labels: Labels
+    cost: Any = None  # as it was given; None: the costs of the fit
 
     def codes(self, classes: Labels) -> IntArray:
         """Return the numbers of the rows' classes.
@@ -57,14 +60,57 @@ class EvalSet(NamedTuple):
             )
         return np.searchsorted(classes, self.labels).astype(np.int32)
 
+    def costs(self, estimator: Any) -> SetCosts:
+        """Return classes and costs of the rows, of an estimator that has seen those of its training.
 
-def eval_pairs(eval_set: Any) -> list[tuple[Any, Any]]:
-    """Return the pairs of rows and classes.
+        Raises
+        ------
+        ValueError
+            If a row is of a class that is unknown, or nobody says what a decision costs.
+        """
+        codes = self.codes(estimator.classes_)
+        if self.cost is None:
+            if estimator.cost_ is None:
+                raise ValueError(NO_COSTS.format(name=self.name))
+            return SetCosts(codes, estimator.cost_.values, codes)
+        classes, decisions, n = estimator.classes_, as_labels(estimator.decisions_), len(codes)
+        row = codes
+        try:
+            read = costs_of_rows(self.cost, n, classes, (), estimator._names(), decisions)
+            if isinstance(read, CostsPerRow):
+                (table, names), row = read.table(n, as_labels(classes), codes), np.arange(n)
+            else:
+                assert read is not None
+                table, names = read.values, read._labels[1]
+            if -1 in (places := match_labels(decisions, names)):
+                raise ValueError(
+                    f"cost must have a column for every decision of the fit, got none for "
+                    f"{decisions[places.index(-1)]!r} among {listed(names)}: add the column."
+                )
+        except (TypeError, ValueError) as problem:
+            raise type(problem)(f"{self.name} of eval_set: {problem}") from None
+        return SetCosts(codes, table[:, places], row)
+
+
+class SetCosts(NamedTuple):
+    """What decisions about the rows of a set cost, as stated."""
+
+    codes: IntArray  # (m,) of the true classes
+    table: FloatArray  # (R, D) by the decisions of the estimator
+    row: IntArray  # (m,) of the table, that each row pays by
+
+    def mean(self, decided: IntArray) -> float:
+        """Return the mean cost of decisions, (m,)."""
+        return float(self.table[self.row, decided].mean())
+
+
+def eval_pairs(eval_set: Any) -> list[tuple[Any, ...]]:
+    """Return rows and classes of each set, and its costs if it has some.
 
     Raises
     ------
     ValueError
-        If it is neither a pair nor a list of pairs.
+        If it is neither such a set nor a list of them.
     """
     if eval_set is None:
         return []
@@ -75,13 +121,13 @@ def eval_pairs(eval_set: Any) -> list[tuple[Any, Any]]:
     for pair in pairs:
         if not _is_pair(pair):
             what = f"{len(pair)} objects" if isinstance(pair, list | tuple) else f"a {type(pair).__name__}"
-            raise ValueError(f"{WANTED_PAIR}, got {what} in place of a pair.")
-    return [(X, y) for X, y in pairs]
+            raise ValueError(f"{WANTED_PAIR}, got {what} in place of one.")
+    return [tuple(pair) for pair in pairs]
 
 
 def _is_pair(given: Any) -> bool:
-    """Return whether these are rows and classes: two objects, the first of which has rows and columns."""
-    return isinstance(given, list | tuple) and len(given) == 2 and not np.isscalar(given[0])
+    """Return whether these are rows and classes, or costs too: the first object has rows and columns."""
+    return isinstance(given, list | tuple) and len(given) in (2, 3) and not np.isscalar(given[0])
 
 
 def check_eval_set(X: Any, eval_set: Any) -> None:
@@ -96,24 +142,25 @@ def check_eval_set(X: Any, eval_set: Any) -> None:
             raise ValueError("eval_set must be rows that are here, got Chunks: give an array or a table.")
 
 
-def checked_pair(estimator: Inputs, number: int, pair: tuple[Any, Any]) -> EvalSet:
-    """Return numbers and labels of a pair; X as it would be predicted.
+def checked_pair(estimator: Inputs, number: int, pair: tuple[Any, ...]) -> EvalSet:
+    """Return numbers and labels of a set; X as it would be predicted.
 
     Raises
     ------
     ValueError
         As `predict` and `fit` do, naming the set.
     """
-    name, (X, y) = SET_NAME.format(number=number), pair
+    name, (X, y), cost = SET_NAME.format(number=number), pair[:2], pair[2] if len(pair) > 2 else None
     try:
         numbers = estimator._numbers_as_fitted(X)
         labels = np.asarray(check_labels(y))
         if labels.ndim != 1:
             raise ValueError(f"y must hold a class for each row, got an array of shape {labels.shape}.")
         check_consistent_length(numbers if isinstance(numbers, np.ndarray) else range(len(numbers)), labels)
+        costs_per_row(cost, len(labels), estimator.classes_, X=X, y=y)  # which refuses rows in another order
     except (TypeError, ValueError) as problem:
         raise type(problem)(f"{name} of eval_set: {problem}") from None
-    return EvalSet(name, numbers, labels)
+    return EvalSet(name, numbers, labels, cost)
 
 
 def beneath(X: Any, sets: Sequence[EvalSet]) -> Any:
@@ -136,17 +183,18 @@ def beneath(X: Any, sets: Sequence[EvalSet]) -> Any:
     return SparseRows(vstack([X.matrix, *parts], format="csr"))
 
 
-def codes_of(estimator: Any, sets: Sequence[EvalSet]) -> list[IntArray]:
-    """Return class numbers of the rows of each set, of an estimator that has seen the classes of its training.
+def costs_of_sets(estimator: Any, sets: Sequence[EvalSet]) -> list[SetCosts]:
+    """Return classes and costs of the rows of each set; those of a checkpoint must be the same.
 
     Raises
     ------
     ValueError
-        If costs differ by row, or a row is of a class that is unknown.
+        As `EvalSet.costs` says.
     """
-    if sets and estimator.cost_ is None:
-        raise ValueError(NO_SHARED_COSTS)
-    return [one.codes(estimator.classes_) for one in sets]
+    found = [one.costs(estimator) for one in sets]
+    if estimator._checkpoint is not None:
+        estimator._checkpoint.same("costs of eval_set", *itertools.chain.from_iterable(found))
+    return found
 
 
 def record_stages(estimator: Any, sets: Sequence[EvalSet], before: int = 0) -> None:
@@ -156,17 +204,16 @@ def record_stages(estimator: Any, sets: Sequence[EvalSet], before: int = 0) -> N
     """
     if not sets:
         return
-    model, cost = estimator.model_, estimator.cost_
-    assert cost is not None
+    model = estimator.model_
     found: dict[str, dict[str, list[float]]] = {}
-    for one, codes in zip(sets, codes_of(estimator, sets), strict=True):
-        rows = np.arange(len(codes))
+    for one in sets:
+        costs = one.costs(estimator)
+        rows = np.arange(len(costs.codes))
         paid, told = list[float](), list[float]()
         for scores in islice(model.staged_scores(one.X), before, None):
-            decisions = estimator._decide(one.X, scores)
-            paid.append(float(cost.values[codes, decisions].mean()))
+            paid.append(costs.mean(estimator._decide(one.X, scores)))
             if model.link is not None:
-                told.append(_log_loss(model.probabilities(scores)[rows, codes]))
+                told.append(_log_loss(model.probabilities(scores)[rows, costs.codes]))
         found[one.name] = {"cost": paid} | ({"log_loss": told} if model.link is not None else {})
     estimator.evals_result_ = found
 

@@ -12,6 +12,7 @@ from inspect import isgeneratorfunction, signature
 from numbers import Integral
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 from scipy.sparse import issparse
@@ -19,13 +20,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from minrisk._typing import Codes, FloatArray, Int32Array, IntArray, Labels
-from minrisk._utils import warn_caller
+from minrisk._utils import callers, warn_caller
 from minrisk._utils.packages import versions
 from minrisk._utils.text import short
 from minrisk.costs import CostMatrix
-from minrisk.costs.labels import listed
+from minrisk.costs.labels import as_labels, listed
 from minrisk.costs.matrix import is_frame
-from minrisk.costs.reading import CostsPerRow, costs_of_rows, has_matrices, stated_cost
+from minrisk.costs.reading import CostsPerRow, costs_of_rows, has_matrices, is_uniform, stated_cost
 from minrisk.costs.weights import checked_weights, relative_weights, stated_factors, weighted_by_class
 from minrisk.data.categories import Categories, Unseen
 from minrisk.data.chunks import Chunks, CodedLabels, Readings, gathered_labels, rows_in
@@ -66,7 +67,9 @@ KEPT_VALUES = 1 << 22  # of chunks that are kept in memory, 32 MB: so few are re
 OBJECTS_KEPT = (
     "a checkpoint is data and keeps no objects such as {name}=: fit without one, or choose by a name what is offered."
 )
+DECIDE_AFTERWARDS = "decide by minrisk.apply_costs(calibrated.predict_proba(X), calibrated.classes_, cost)"
 NOT_COMPARED = "n_jobs", "verbose", "warm_start", "random_state", "cost"  # no round follows from these names
+_told: WeakSet[Any] = WeakSet()  # what has been told that it loses costs: each once, not at every fold
 QUICK_ROWS = 16  # rows that are predicted sooner than checked by scikit-learn or shared among threads
 
 
@@ -120,6 +123,35 @@ def _no_cost(estimator: Any, name: str) -> str:
     by_any = "cost" in signature(estimator.predict).parameters
     way = "predict, as predict(X, cost=C)" if by_any else "fit, as fit(X, y, cost=C)"
     return f"{name} takes no cost, because {why}: leave it out, or give costs to {way}."
+
+
+def tell_calibration(estimator: Any) -> None:
+    """Say what `CalibratedClassifierCV` makes of an estimator that was fitted with costs, where it is being fitted.
+
+    It takes decisions for classes, by their places, and then decides for the most probable class.
+
+    Raises
+    ------
+    ValueError
+        If the decisions do not begin with the classes.
+    """
+    fits = {frame.f_code.co_name: frame.f_locals.get("self") for frame in callers("sklearn.calibration")}
+    if "fit" not in fits and "_fit_classifier_calibrator_pair" not in fits:  # the latter alone in other processes
+        return
+    classes, decisions = estimator.classes_.tolist(), estimator.decisions_.tolist()
+    if decisions[: len(classes)] != classes:
+        raise ValueError(
+            f"CalibratedClassifierCV takes decisions for classes, expected {listed(as_labels(classes))}, got the "
+            f"decisions {listed(as_labels(decisions))}: calibrate without these costs, and {DECIDE_AFTERWARDS}."
+        )
+    calibrated = fits.get("fit")
+    if calibrated not in _told and (estimator.cost_ is None or not is_uniform(estimator.cost_)):
+        if calibrated is not None:
+            _told.add(calibrated)
+        warn_caller(
+            f"CalibratedClassifierCV.predict takes the most probable class, whatever the costs: {DECIDE_AFTERWARDS}.",
+            UserWarning,
+        )
 
 
 def is_row_mapping(X: Any) -> bool:

@@ -270,8 +270,10 @@ def _named(column: pd.Series[Any]) -> Any:
     return pd.Categorical.from_codes(np.array([*(place[text] for text in texts), -1])[codes], categories=names)
 
 
-def take_weights(column: pd.Series[Any], path: str | Path) -> np.ndarray:
-    """Return weights of the rows, (n,).
+def take_weights(
+    column: pd.Series[Any], path: str | Path, what: str = "weight of each row", option: str = "--weight"
+) -> np.ndarray:
+    """Return weights of the rows, (n,), or other numbers from zero on that an option names.
 
     Raises
     ------
@@ -284,23 +286,24 @@ def take_weights(column: pd.Series[Any], path: str | Path) -> np.ndarray:
     >>> take_weights(pd.Series([1, 2, 0], name="n"), "cars.csv")
     array([1., 2., 0.])
     """
-    where = f"column {str(column.name)!r} of {shown(path)} must hold the weight of each row"
+    where = f"column {str(column.name)!r} of {shown(path)} must hold the {what}"
     if is_nested(column) or column.dtype.kind in "mM":
-        raise TableError(f"{where}, but holds no numbers: name another by --weight.")
+        raise TableError(f"{where}, but holds no numbers: name another by {option}.")
     texts = np.flatnonzero(texts_in(column))
     if len(texts):
         raise TableError(
             f"{where}, but holds text ({short(str(column.iloc[texts[0]]))!r} in row {texts[0] + 1}): correct it, or "
-            "name another column by --weight."
+            f"name another column by {option}."
         )
     _refuse_missing(column.isna(), where)
     weight = as_floats(column)
     bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
     if len(bad):
         raise TableError(
-            f"{where}, but row {bad[0] + 1} holds {weight[bad[0]]:g}: weights are numbers from zero on; correct it."
+            f"{where}, but row {bad[0] + 1} holds {weight[bad[0]]:g}: {what.split()[0]}s are numbers from zero on; "
+            "correct it."
         )
-    if not (weight > 0).any():
+    if option == "--weight" and not (weight > 0).any():
         raise TableError(f"{where}, but none is above zero: there is nothing to learn from.")
     return weight
 

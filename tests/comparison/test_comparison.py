@@ -397,7 +397,6 @@ X60, Y60 = made(60)
         (lambda: compare({"a": X60}), "must be (X, y) or (X, y, cost), got ndarray"),
         (lambda: compare(X60, Y60[:5]), "one label for each of the 60 rows"),
         (lambda: compare(X60, np.zeros(60)), "two classes or more, got only [0.0]"),
-        (lambda: compare(X60, Y60, np.ones((60, 3))), "not one of each row"),
         (lambda: compare(X60, Y60, [[0, 1], [1, 0]]), "the costs of the data set 'data' are not usable"),
         (lambda: compare(X60, Y60, methods=[]), "one method at least"),
         (lambda: compare(X60, Y60, methods=["rebl"]), "there is no method 'rebl': known are"),
@@ -607,3 +606,149 @@ def test_it_is_public():
         and set(METRIC_NAMES) >= {"cost", "error", "log_loss"}
     )
     assert minrisk.comparison.compare is compare
+
+
+# -- costs of each row -------------------------------------------------------------------------------------------------
+def own_costs(n=120):
+    """Rows, labels, a matrix of costs for each row, and what each decision costs by the true class."""
+    X, y = made(n)
+    matrices = np.array(COSTS) * (0.2 + np.abs(X[:, :1]))[:, :, None]
+    return X, y, matrices, matrices[np.arange(n), y]
+
+
+def by_method(result):
+    return {name: [row for row in result.records if row["method"] == name] for name in result.methods}
+
+
+@pytest.mark.parametrize("form", ["array", "table", "function"])
+def test_lines_of_costs_train_and_judge(form):
+    """Ours see the lines of the training rows, others the means of their classes; test rows are judged by their own."""
+    X, y, _, rows = own_costs()
+    given = {"array": rows, "table": pd.DataFrame(rows, columns=[0, 1, 2])[[2, 0, 1]], "function": lambda _: rows}
+    flagship = MinRiskClassifier(n_estimators=3, pool=False, random_state=0)
+    chain = make_pipeline(StandardScaler(), REBELClassifier(n_estimators=3))
+    search = GridSearchCV(REBELClassifier(n_estimators=3), {"max_depth": [1]}, cv=2)
+    methods = {
+        "rows": REBELClassifier(n_estimators=3),
+        "flagship": flagship,
+        "chain": chain,
+        "search": search,
+        "matrix": minrisk.BAdaCostClassifier(n_estimators=3),
+        "made": lambda cost: REBELClassifier(cost, n_estimators=3),
+        "stated": REBELClassifier(COSTS, n_estimators=3),
+        "bayes": GaussianNB(),
+        "blind": BlindToCosts(REBELClassifier(n_estimators=3)),
+    }
+    result = compare(X, y, given[form], methods, cv=3)
+    found = by_method(result)
+    assert list(found) == [*list(methods)[:-1], "bayes + costs", "blind", "blind + costs"]
+    constant = rows.mean(axis=0).min()
+    for fold, (train, test) in enumerate(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)):
+        means = np.array([rows[train][y[train] == k].mean(axis=0) for k in range(3)])
+
+        def fitted(model, train=train, **more):
+            return model.fit(X[train], y[train], **more)
+
+        own = {"cost": rows[train]}
+        blind = fitted(REBELClassifier(n_estimators=3))
+        bayes = fitted(GaussianNB())
+        expected = {
+            "rows": (fitted(REBELClassifier(n_estimators=3), **own).predict(X[test]), "each row"),
+            "flagship": (fitted(flagship, **own).predict(X[test]), "each row"),
+            "chain": (fitted(chain, rebelclassifier__cost=rows[train]).predict(X[test]), "each row"),
+            "search": (fitted(REBELClassifier(means, n_estimators=3, max_depth=1)).predict(X[test]), "class means"),
+            "matrix": (fitted(minrisk.BAdaCostClassifier(means, n_estimators=3)).predict(X[test]), "class means"),
+            "made": (fitted(REBELClassifier(means, n_estimators=3)).predict(X[test]), "class means"),
+            "stated": (fitted(REBELClassifier(COSTS, n_estimators=3)).predict(X[test]), "its own"),
+            "bayes": (bayes.predict(X[test]), "none"),
+            "bayes + costs": ((bayes.predict_proba(X[test]) @ means).argmin(axis=1), "class means"),
+            "blind": (blind.predict(X[test]), "none"),
+            "blind + costs": ((blind.predict_proba(X[test]) @ means).argmin(axis=1), "class means"),
+        }
+        for name, (decided, seen) in expected.items():
+            row = found[name][fold]
+            cost = rows[test][np.arange(len(test)), decided].mean()
+            assert row["cost"] == pytest.approx(cost), name
+            assert row["relative_cost"] == pytest.approx(cost / constant)
+            assert row["costs"] == seen
+            assert row["error"] == pytest.approx(np.mean(decided != y[test]))
+
+
+def test_matrices_of_costs_decide_about_test_rows():
+    X, y, matrices, rows = own_costs()
+    flagship = MinRiskClassifier(n_estimators=3, pool=False, random_state=0)
+    methods = {
+        "flagship": flagship,
+        "chain": make_pipeline(StandardScaler(), flagship),
+        "coupled": MinRiskClassifier(n_estimators=3, surrogate="coupled", pool=False, random_state=0),
+        "rebel": REBELClassifier(n_estimators=3),
+        "bayes": GaussianNB(),
+    }
+    found = by_method(compare(X, y, matrices, methods, cv=3, n_jobs=2))
+    for fold, (train, test) in enumerate(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)):
+        expected = {
+            "flagship": (flagship.fit(X[train], y[train]).predict(X[test], cost=matrices[test]), "known"),
+            "rebel": (methods["rebel"].fit(X[train], y[train], cost=rows[train]).predict(X[test]), "each row"),
+            "coupled": (methods["coupled"].fit(X[train], y[train], cost=rows[train]).predict(X[test]), "each row"),
+        }
+        p = GaussianNB().fit(X[train], y[train]).predict_proba(X[test])
+        expected["bayes + costs"] = (np.einsum("ij,ijk->ik", p, matrices[test]).argmin(axis=1), "known")
+        for name, (decided, seen) in expected.items():
+            row = found[name][fold]
+            assert row["cost"] == pytest.approx(rows[test][np.arange(len(test)), decided].mean()), name
+            assert row["costs"] == seen
+    assert {row["costs"] for row in found["chain"]} == {"known"}
+
+
+def test_costs_of_rows_where_decisions_are_no_classes():
+    X, y, _, rows = own_costs()
+    table = pd.DataFrame({"cheap": rows[:, 0], "dear": 1.5})
+    result = compare(X, y, table, {"bayes": GaussianNB(), "rebel": REBELClassifier(n_estimators=3)}, cv=3)
+    assert result.methods == ["bayes + costs", "rebel"]  # what the classes would cost as decisions nobody says
+    train, test = next(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+    means = np.array([table.iloc[train][y[train] == k].mean() for k in range(3)])
+    p = GaussianNB().fit(X[train], y[train]).predict_proba(X[test])
+    decided = (p @ means).argmin(axis=1)
+    assert result.records[0]["cost"] == pytest.approx(table.to_numpy()[test][np.arange(len(test)), decided].mean())
+    with pytest.raises(MethodError, match="no decision that has costs is a class, and the method has no predict_proba"):
+        compare(X, y, table, [LinearSVC()], cv=3)
+
+
+def test_costs_of_rows_where_a_fold_lacks_a_class():
+    X, y, _, rows = own_costs()
+    y[:] = np.where(np.arange(120) == 5, 2, y % 2)
+    rows = np.array(COSTS)[y] * (1.0 + np.abs(X[:, :1]))
+    methods = {"rebel": REBELClassifier(n_estimators=3), "bayes": GaussianNB()}
+    result = compare(X, y, rows, methods, cv=[(np.arange(60, 120), np.arange(60))])
+    p = GaussianNB().fit(X[60:], y[60:]).predict_proba(X[:60])
+    means = np.array([rows[60:][y[60:] == k].mean(axis=0) for k in range(2)])[:, :2]
+    decided = (p @ means).argmin(axis=1)
+    assert by_method(result)["bayes + costs"][0]["cost"] == pytest.approx(rows[np.arange(60), decided].mean())
+
+
+def test_costs_of_rows_that_do_not_fit_are_refused():
+    X, y, matrices, rows = own_costs()
+    table, labels = pd.DataFrame(rows, columns=[0, 1, 2]), pd.Series(y)
+    for given, message in (
+        (rows[:-1], r"expected 3 rows for the classes \[0, 1, 2\] or one for each of the 120 samples"),
+        (matrices[:, :2], "cost with a matrix for each row must have a row in each"),
+        (-rows, "must be zero or more"),
+        (table.sample(frac=1, random_state=0), "cost must have its rows in the order of y"),
+    ):
+        with pytest.raises(ValueError, match=f"the costs of the data set 'data' are not usable: .*{message}"):
+            compare(X, labels, given, [GaussianNB()], cv=3)
+
+
+def test_folds_that_were_judged_by_other_costs_of_rows_are_done_again(tmp_path):
+    X, y, matrices, rows = own_costs()
+    log = tmp_path / "log"
+    method = Counted(log=str(log))
+
+    def run(cost):
+        before = fits(log)
+        compare(X, y, cost, {"m": method}, cv=2, folder=tmp_path / "kept")
+        return fits(log) - before
+
+    other = rows.copy()
+    other[60, 1] += 1.0
+    assert [run(rows), run(rows), run(other), run(matrices), run(matrices)] == [2, 0, 2, 2, 0]

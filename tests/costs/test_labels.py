@@ -244,7 +244,9 @@ def test_pictures_of_scikit_learn_with_a_refer_decision(data):
     assert -1 in two.predict(X[:, :2]) and two.decision_function(X[:, :2]).shape == (len(y),)
     assert DecisionBoundaryDisplay.from_estimator(two, X[:, :2], grid_resolution=20).response.shape == (20, 20)
     assert roc_auc_score(y > 1, two.decision_function(X[:, :2])) > 0.7
-    assert CalibratedClassifierCV(two, cv=3).fit(X[:, :2], y > 1).predict_proba(X[:, :2]).shape == (len(y), 2)
+    with pytest.warns(UserWarning, match="CalibratedClassifierCV.predict takes the most probable class"):
+        calibrated = CalibratedClassifierCV(two, cv=3).fit(X[:, :2], y > 1)
+    assert calibrated.predict_proba(X[:, :2]).shape == (len(y), 2)
     pyplot.close("all")
 
 
@@ -411,6 +413,7 @@ def metas(base, X, y):
     yield lambda: learning_curve(base, X, y, cv=3, error_score="raise", train_sizes=[0.5, 1.0])[2]
 
 
+@pytest.mark.filterwarnings("ignore:CalibratedClassifierCV.predict takes the most probable class")
 @pytest.mark.parametrize(
     ("algorithm", "form"), crossed([REBELClassifier, MinRiskClassifier], ["matrix", "frame", "dict", "file"])
 )

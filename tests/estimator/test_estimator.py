@@ -9,7 +9,9 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, load_wine
 from sklearn.ensemble import StackingClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.frozen import FrozenEstimator
+from sklearn.inspection import permutation_importance
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -41,6 +43,7 @@ from minrisk import (
     costs,
     metrics,
 )
+from minrisk.metrics import make_expected_cost_scorer
 
 COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
 
@@ -379,7 +382,101 @@ def test_probabilities_where_there_is_a_link(wine):
     assert not hasattr(aware, "predict_proba")
     with pytest.raises(AttributeError, match="CalibratedClassifierCV"):
         aware.predict_proba(X)
-    assert CalibratedClassifierCV(aware, cv=3).fit(X, y).predict_proba(X).shape == (178, 3)
+    with pytest.warns(UserWarning, match=CALIBRATED):
+        assert CalibratedClassifierCV(aware, cv=3).fit(X, y).predict_proba(X).shape == (178, 3)
+
+
+CALIBRATED = (
+    r"CalibratedClassifierCV.predict takes the most probable class, whatever the costs: decide by minrisk.apply"
+)
+
+
+@pytest.mark.parametrize("ensemble", [True, False])
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_calibration_is_told_that_it_loses_costs(wine, ensemble, n_jobs):
+    """Costs of each row reach the fits of the folds, and not the decisions; a warning for each calibration."""
+    X, y = wine
+    rows = np.array(COST)[y] * (1.0 + X[:, :1])
+    seen, fit = [], REBELClassifier.fit
+
+    class Looked(REBELClassifier):
+        def fit(self, X, y, sample_weight=None, cost=None):
+            seen.append((X, cost))
+            return fit(self, X, y, cost=cost)
+
+    model = REBELClassifier(n_estimators=3)
+    for fitting in (
+        lambda made: made(model).fit(X, y, cost=rows),
+        lambda made: made(model).fit(X, y, cost=np.array(COST)),
+        lambda made: made(REBELClassifier(COST, n_estimators=3)).fit(X, y),
+        lambda made: made(FrozenEstimator(REBELClassifier(n_estimators=3).fit(X, y, cost=rows))).fit(X, y),
+    ):
+        if n_jobs is None:
+            with pytest.warns(UserWarning, match=CALIBRATED) as told:
+                fitted = fitting(lambda inner: CalibratedClassifierCV(inner, cv=3, ensemble=ensemble))
+            assert len([each for each in told if "Calibrated" in str(each.message)]) == 1
+            p = fitted.predict_proba(X)
+            np.testing.assert_array_equal(fitted.predict(X), fitted.classes_[p.argmax(axis=1)])
+    if n_jobs is None and ensemble:
+        with pytest.warns(UserWarning, match=CALIBRATED):
+            CalibratedClassifierCV(Looked(n_estimators=3), cv=3).fit(X, y, cost=rows)
+        for part, cost in seen:
+            np.testing.assert_array_equal(cost, rows[[np.flatnonzero((X == row).all(axis=1))[0] for row in part]])
+    CalibratedClassifierCV(model, cv=3, ensemble=ensemble).fit(X, y)  # of which nothing is told
+    others = pd.DataFrame({"nothing": y * 1.0, "something": 0.7, "all": 2.0 - y})
+    with pytest.raises(ValueError, match=r"takes decisions for classes, expected .*, got the decisions .*'something'"):
+        CalibratedClassifierCV(model, cv=3, ensemble=ensemble, n_jobs=n_jobs).fit(X, y, cost=others)
+    alone = REBELClassifier(n_estimators=3).fit(X, y, cost=others)
+    assert alone.decision_function(X).shape == (178, 3)
+    with pytest.raises(ValueError, match="takes decisions for classes"):
+        CalibratedClassifierCV(FrozenEstimator(alone)).fit(X, y)
+
+
+def test_searches_without_routing_have_no_costs_to_judge_by(wine):
+    X, y = wine
+    rows = np.array(COST)[y] * (1.0 + X[:, :1])
+    grid, folds = {"n_estimators": [2, 4]}, StratifiedKFold(3)
+    for scoring in (None, make_expected_cost_scorer()):
+        search = GridSearchCV(REBELClassifier(), grid, cv=folds, scoring=scoring, error_score="raise")
+        for searched, given in (
+            (search, {"cost": rows}),
+            (
+                clone(search).set_params(estimator=make_pipeline(REBELClassifier()), param_grid=[{}]),
+                {"rebelclassifier__cost": rows},
+            ),
+        ):
+            with pytest.raises(
+                ValueError, match=r"The fit had costs per row.*set_fit_request.*scoring=minrisk.metrics"
+            ):
+                searched.fit(X, y, **given)
+    table = make_expected_cost_scorer(COST)
+    search = GridSearchCV(REBELClassifier(), grid, cv=folds, scoring=table, error_score="raise").fit(X, y, cost=rows)
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = REBELClassifier().set_fit_request(cost=True).set_score_request(cost=True)
+        by_rows = GridSearchCV(routed, grid, cv=folds, error_score="raise").fit(X, y, cost=rows)
+    for j, n_estimators in enumerate((2, 4)):
+        for i, (train, test) in enumerate(folds.split(X, y)):
+            decided = (
+                REBELClassifier(n_estimators=n_estimators).fit(X[train], y[train], cost=rows[train]).predict(X[test])
+            )
+            own = 1 - rows[test][np.arange(len(test)), decided].mean()
+            assert by_rows.cv_results_[f"split{i}_test_score"][j] == pytest.approx(own)
+            shared = -np.array(COST)[y[test], decided].mean()
+            assert search.cv_results_[f"split{i}_test_score"][j] == pytest.approx(shared)
+
+
+def test_permutation_importance_by_costs_of_the_rows(wine):
+    X, y = wine
+    rows = np.array(COST)[y] * (1.0 + X[:, :1])
+    model = REBELClassifier(n_estimators=4).fit(X, y, cost=rows)
+    with pytest.raises(ValueError, match="The fit had costs per row"):
+        permutation_importance(model, X, y, n_repeats=1)
+    scorer = make_expected_cost_scorer(rows)
+    found = permutation_importance(model, X, y, n_repeats=1, random_state=0, scoring=scorer)
+    assert found.importances.max() > 0
+    assert scorer(model, X, y) == pytest.approx(-rows[np.arange(178), model.predict(X)].mean())
+    with pytest.raises(ValueError, match="178 rows"):
+        permutation_importance(model, X, y, n_repeats=1, max_samples=0.5, scoring=scorer)
 
 
 @pytest.mark.parametrize("cost", [None, COST], ids=["0/1", "costs"])

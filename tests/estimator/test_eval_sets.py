@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import log_loss
 
 from minrisk import (
+    BAdaCostClassifier,
     Chunks,
     CostMatrix,
     MCBoostClassifier,
@@ -16,6 +17,7 @@ from minrisk import (
     save,
 )
 from minrisk.algorithms import ALGORITHMS
+from minrisk.boosting.checkpoint import Checkpoint
 from tests.helpers.common import make_data
 
 COST = np.array([[0, 1, 4], [2, 0, 1], [9, 3, 0.0]])
@@ -80,6 +82,82 @@ def test_stated_costs(model):
     if isinstance(model, MinRiskClassifier) and model.model_.link is not None:
         losses = [log_loss(y_new, p) for p in model.staged_predict_proba(X_new)]
         np.testing.assert_allclose(model.evals_result_["valid_0"]["log_loss"], losses, rtol=1e-9)
+
+
+def own_costs(X, y):
+    """What each decision costs each row: true classes by decisions, times a feature of the row."""
+    return COST[y] * (1.0 + X[:, :1] ** 2)
+
+
+@pytest.mark.parametrize("cls", ALGORITHMS, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("form", ["rows", "matrices", "table"])
+@pytest.mark.parametrize("per_row", [False, True])
+def test_sets_bring_costs_of_their_own(cls, form, per_row):
+    X, y, X_new, y_new = problem()
+    options = {"n_estimators": 5, "random_state": 0} | ({"keep_stages": True} if "keep_stages" in cls._rules else {})
+    model, given = cls(**options), {"cost": own_costs(X, y)}
+    if cls is BAdaCostClassifier and per_row:
+        return
+    rows = own_costs(X_new, y_new)
+    cost = {"rows": rows, "matrices": COST * (1.0 + X_new[:, 0] ** 2)[:, None, None], "table": COST + 0.5}[form]
+    if form == "table":
+        cost = CostMatrix(cost, allow_diagonal=True)
+        rows = np.asarray(cost.values)[y_new]
+    model.fit(X, y, **given if per_row else {}, eval_set=[(X, y, own_costs(X, y)), (X_new, y_new, cost)])
+    expected = [float(rows[np.arange(len(y_new)), decided].mean()) for decided in model.staged_predict(X_new)]
+    np.testing.assert_allclose(model.evals_result_["valid_1"]["cost"], expected, rtol=1e-9)
+    if per_row and getattr(model, "train_risk_", None) is not None:
+        np.testing.assert_allclose(model.evals_result_["valid_0"]["cost"], model.train_risk_[1:], rtol=1e-9)
+
+
+@pytest.mark.parametrize("per_row", [False, True])
+def test_early_stopping_goes_by_the_costs_of_the_set(per_row):
+    X, y, X_new, y_new = problem()
+    model = REBELClassifier(n_estimators=60, early_stopping=True, n_iter_no_change=5)
+    cost = own_costs(X_new, y_new)
+    model.fit(X, y, cost=own_costs(X, y) if per_row else None, eval_set=(X_new, y_new, cost))
+    costs = model.evals_result_["valid_0"]["cost"]
+    np.testing.assert_allclose(model.validation_risk_[1:], costs, rtol=1e-9)
+    assert model.n_iter_ == 1 + int(np.argmin(costs))
+    decided = model.predict(X_new)
+    assert cost[np.arange(len(y_new)), decided].mean() == pytest.approx(min(costs))
+
+
+def test_costs_of_a_set_that_do_not_fit_are_refused():
+    X, y, X_new, y_new = problem()
+    cost, frame = own_costs(X_new, y_new), pd.DataFrame(X_new)
+    shuffled = pd.DataFrame(cost, columns=[0, 1, 2]).sample(frac=1, random_state=0)
+    for given, message in (
+        (cost[:-1], r"valid_0 of eval_set: cost must have one row per class: .* or one for each of the 150 samples"),
+        (shuffled, "valid_0 of eval_set: cost must have its rows in the order of X"),
+        (pd.DataFrame(cost[:, :2], columns=["no", "yes"]), "must have a column for every decision .* none for 0 among"),
+        (-cost, "valid_0 of eval_set: cost.* must be zero or more"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            REBELClassifier(n_estimators=2).fit(
+                X, y, eval_set=(frame.to_numpy() if given is cost else frame, y_new, given)
+            )
+
+
+def test_a_checkpoint_knows_the_costs_of_a_set(tmp_path):
+    X, y, X_new, y_new = problem(600)
+    rows, path = own_costs(X_new, y_new), tmp_path / "rounds"
+
+    def fit(cost):
+        pair = (X_new, y_new) if cost is None else (X_new, y_new, cost)
+        kept = Checkpoint(path)
+        return REBELClassifier(n_estimators=3).fit(X, y, eval_set=pair, checkpoint=kept), kept
+
+    other = rows.copy()
+    other[300, 0] += 1.0  # which no text of a table shows
+    for cost in (rows, pd.DataFrame(rows, columns=[0, 1, 2])):
+        model, kept = fit(cost)
+        kept._write()
+        assert fit(rows)[0].evals_result_ == model.evals_result_
+        for changed in (other, None):
+            with pytest.raises(ValueError, match="is a checkpoint of a fit with other costs of eval_set"):
+                fit(changed)
+        path.unlink()
 
 
 def test_without_a_set_there_is_no_result():
@@ -160,10 +238,13 @@ def test_what_is_no_set_is_refused():
     X, y, X_new, y_new = problem()
     names = np.array(["a", "b", "c"])
     refused = [
-        (X_new, r"a pair \(X, y\) of rows and their classes, or a list of such pairs, got ndarray"),
-        ([X_new, y_new], "got a ndarray in place of a pair"),
-        ((X_new,), "in place of a pair"),
-        ([(X_new, y_new, y_new)], "got 3 objects in place of a pair"),
+        (
+            X_new,
+            r"must be \(X, y\) or \(X, y, cost\), rows with their classes and costs, or a list of such, got ndarray",
+        ),
+        ([X_new, y_new], "got a ndarray in place of one"),
+        ((X_new,), "in place of one"),
+        ([(X_new, y_new, None, y_new)], "got 4 objects in place of one"),
         ((X_new[:, :2], y_new), "valid_0 of eval_set: X has 2 features, but"),
         ((X_new, y_new[:-1]), "valid_0 of eval_set: .*inconsistent numbers of samples"),
         (
@@ -180,7 +261,9 @@ def test_what_is_no_set_is_refused():
             with pytest.raises(ValueError, match=message):
                 model.fit(X, y, eval_set=pair)
             assert not hasattr(model, "model_")
-        with pytest.raises(ValueError, match="judged by costs that all rows share"):
+        with pytest.raises(
+            ValueError, match="valid_0 of eval_set must bring costs of its own, as this fit has costs of each row"
+        ):
             model.fit(X, y, cost=COST[y], eval_set=(X_new, y_new))
 
 
