@@ -60,8 +60,8 @@ def decide(
     .. math:: E_{ik} = \sum_j p'_{ij} C_{jk}, \qquad p'_{ij} \propto p_{ij} \, \frac{\pi'_j}{\pi_j},
 
     with the probabilities p, the costs C, and the shares of the classes where the probabilities were learnt,
-    :math:`\pi` (`trained_priors`), and where they are used, :math:`\pi'` (`priors`). The cheapest decision is made about
-    each row, or with limits those that are cheapest in sum.
+    :math:`\pi` (`trained_priors`), and where they are used, :math:`\pi'` (`priors`). The cheapest decision is made
+    about each row, or with limits those that are cheapest in sum.
 
     Parameters
     ----------
@@ -117,14 +117,14 @@ def decide(
     --------
     >>> from minrisk import decide
     >>> cost = {"ill": {"ill": 0, "well": 20, "refer": 3}, "well": {"ill": 5, "well": 0, "refer": 3}}
-    >>> p = [[0.05, 0.95], [0.3, 0.7], [0.4, 0.6], [0.9, 0.1]]
+    >>> p = [[0.05, 0.95], [0.3, 0.7], [0.35, 0.65], [0.9, 0.1]]
     >>> decide(p, cost, classes=["ill", "well"]).labels.tolist()
     ['well', 'refer', 'refer', 'ill']
     >>> found = decide(p, cost, classes=["ill", "well"], limits={"refer": 1})
     >>> found.labels.tolist()
     ['well', 'refer', 'ill', 'ill']
     >>> found.prices
-    {'refer': 0.0}
+    {'refer': 0.25}
     """
     if classes is None:
         classes = _numbered(probabilities, cost)
@@ -134,8 +134,8 @@ def decide(
     if priors is not None:
         if trained_priors is None:
             raise ValueError(
-                "priors need trained_priors, the shares of the classes that the probabilities were learnt by, got None: "
-                "give the shares of the training rows, as trained_priors=[0.9, 0.1]."
+                "priors need trained_priors, the shares of the classes by which the probabilities were learnt, got "
+                "None: give the shares of the training rows, as trained_priors=[0.9, 0.1]."
             )
         trained = read_priors(trained_priors, labels)
         shares = shares_of(priors, labels, lambda: estimated(p, trained, labels))

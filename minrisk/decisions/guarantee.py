@@ -208,7 +208,7 @@ def guarantee(
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.linear_model import LogisticRegression
     >>> from minrisk import apply_costs
-    >>> from minrisk.decisions.guarantee import guarantee
+    >>> from minrisk import guarantee
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = LogisticRegression(max_iter=10_000).fit(X[:200], y[:200])
     >>> found = guarantee(model, X[200:], y[200:], at_most=0.03, cost=[[0, 1, 0], [1, 0, 0]])

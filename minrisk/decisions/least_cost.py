@@ -133,7 +133,7 @@ class LeastCostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from minrisk import costs
-    >>> from minrisk.decisions.least_cost import LeastCostClassifier
+    >>> from minrisk import LeastCostClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> cost = costs.with_reject(costs.uniform(10), 0.3)  # a clerk reads a digit for 0.3 of what a mistake costs
     >>> plain = LeastCostClassifier(GaussianNB(), cost).fit(X[::2], y[::2])

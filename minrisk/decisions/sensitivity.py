@@ -158,7 +158,7 @@ def sensitivity(model: Any, X: Any, cost: Any = None, *, at_most: float = 0.0) -
     --------
     >>> from sklearn.datasets import load_wine
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from minrisk.decisions.sensitivity import sensitivity
+    >>> from minrisk import sensitivity
     >>> X, y = load_wine(return_X_y=True)
     >>> model = LogisticRegression(max_iter=10_000).fit(X[::2, :2], y[::2])
     >>> found = sensitivity(model, X[1::2, :2], [[0, 1, 1], [1, 0, 1], [10, 10, 0]])

@@ -19,7 +19,7 @@ from minrisk.costs.labels import label_text, match_labels
 from minrisk.costs.reading import check_sample_order, costs_of_rows
 from minrisk.costs.units import scaled
 from minrisk.decisions.sensitivity import Sensitivity
-from minrisk.decisions.sensitivity import sensitivity as look_at
+from minrisk import sensitivity as look_at
 from minrisk.estimator import BoostedClassifier
 from minrisk.estimator.fitted import check_any_fitted
 from minrisk.estimator.inputs import one_fit
@@ -798,7 +798,7 @@ class SensitivityDisplay:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from minrisk.decisions.sensitivity import sensitivity
+    >>> from minrisk import sensitivity
     >>> from minrisk.inspection import SensitivityDisplay
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LogisticRegression(max_iter=1000).fit(X[:, :2], y)
