@@ -33,7 +33,15 @@ from minrisk.data.labels import check_kept
 from minrisk.data.partitioned import is_partitioned
 from minrisk.estimator.callbacks import CallbackSupport, callbacks_of, has_callbacks
 from minrisk.estimator.eval_sets import check_eval_set, checked_pair, eval_pairs
-from minrisk.estimator.inputs import QUICK_ROWS, Inputs, TrainingRows, check_the_same, of_one_fit, tell_calibration
+from minrisk.estimator.inputs import (
+    JUDGE_BY,
+    QUICK_ROWS,
+    Inputs,
+    TrainingRows,
+    check_the_same,
+    of_one_fit,
+    tell_calibration,
+)
 from minrisk.estimator.parameters import check_parameters
 from minrisk.metrics import expected_cost
 
@@ -608,13 +616,7 @@ class BoostedClassifier(Inputs, CallbackSupport, ClassifierMixin, BaseEstimator)
     def _judged_by(self) -> CostMatrix | None:
         """Return the costs of the fit, None if it had none (0/1)."""
         if self.cost_ is None:
-            raise ValueError(
-                "The fit had costs per row, so those of these rows are unknown: pass cost=, with a row for each row or "
-                "each class, or, in a search or cross_val_score, let metadata routing pass it, by "
-                "sklearn.set_config(enable_metadata_routing=True) and then "
-                "estimator.set_fit_request(cost=True).set_score_request(cost=True); or judge by a scorer with costs, "
-                "scoring=minrisk.metrics.make_expected_cost_scorer(cost)."
-            )
+            raise ValueError(f"The fit had costs per row, so those of these rows are unknown: {JUDGE_BY}")
         return getattr(self, "_stated", self.cost_)
 
     def _names(self) -> Any:

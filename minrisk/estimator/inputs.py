@@ -23,7 +23,7 @@ from minrisk._typing import Codes, FloatArray, Int32Array, IntArray, Labels
 from minrisk._utils import callers, warn_caller
 from minrisk._utils.packages import versions
 from minrisk._utils.text import short
-from minrisk.costs import CostMatrix
+from minrisk.costs import CostMatrix, is_per_row
 from minrisk.costs.labels import as_labels, listed
 from minrisk.costs.matrix import is_frame
 from minrisk.costs.reading import CostsPerRow, costs_of_rows, has_matrices, is_uniform, stated_cost
@@ -68,6 +68,16 @@ OBJECTS_KEPT = (
     "a checkpoint is data and keeps no objects such as {name}=: fit without one, or choose by a name what is offered."
 )
 DECIDE_AFTERWARDS = "decide by minrisk.apply_costs(calibrated.predict_proba(X), calibrated.classes_, cost)"
+JUDGE_BY = (
+    "pass cost=, with a row for each row or each class, or, in a search or cross_val_score, let metadata routing pass "
+    "it, by sklearn.set_config(enable_metadata_routing=True) and then "
+    "estimator.set_fit_request(cost=True).set_score_request(cost=True); or judge by a scorer with costs, "
+    "scoring=minrisk.metrics.make_expected_cost_scorer(cost)."
+)
+COSTS_OF_ROWS = (
+    "the cost of {name} must be one table for all rows, got costs of each row, of shape {shape}: give these to fit, as "
+    "fit(X, y, cost=cost)."
+)
 NOT_COMPARED = "n_jobs", "verbose", "warm_start", "random_state", "cost"  # no round follows from these names
 _told: WeakSet[Any] = WeakSet()  # what has been told that it loses costs: each once, not at every fold
 QUICK_ROWS = 16  # rows that are predicted sooner than checked by scikit-learn or shared among threads
@@ -123,6 +133,32 @@ def _no_cost(estimator: Any, name: str) -> str:
     by_any = "cost" in signature(estimator.predict).parameters
     way = "predict, as predict(X, cost=C)" if by_any else "fit, as fit(X, y, cost=C)"
     return f"{name} takes no cost, because {why}: leave it out, or give costs to {way}."
+
+
+def check_search(estimator: Any) -> None:
+    """Refuse costs of each row in a search that would have none to judge by.
+
+    scikit-learn would turn the error of `score` into a warning, and take the first setting.
+
+    Raises
+    ------
+    ValueError
+        If `score`, or a scorer of ours without costs, is to judge the fit.
+    """
+    for frame in callers("sklearn.model_selection._validation"):
+        known = frame.f_locals
+        if frame.f_code.co_name != "_fit_and_score" or known.get("candidate_progress") is None:
+            continue
+        judged, scorer = known.get("estimator"), known.get("scorer")
+        judged = judged.steps[-1][1] if hasattr(judged, "steps") else judged
+        without = any(
+            type(each).__name__ in ("_PassthroughScorer", "ExpectedCostScorer")
+            and "cost" not in {*getattr(each, "_kwargs", ()), *(known.get("score_params") or ())}
+            for each in getattr(scorer, "_scorers", {"": scorer}).values()
+        )
+        if without and isinstance(judged, type(estimator)):
+            raise ValueError(f"cost is of each row, and those of the test rows are unknown: {JUDGE_BY}")
+        return
 
 
 def tell_calibration(estimator: Any) -> None:
@@ -385,8 +421,13 @@ class Inputs:
     ) -> CostMatrix | CostsPerRow | None:
         """Return costs given to `fit`, or else the estimator's, as those of `classes_`, which are among the labels."""
         if cost is None and self.cost is not None:
+            if has_matrices(self.cost) or is_per_row(self.cost, n, len(labels)):
+                raise ValueError(COSTS_OF_ROWS.format(name=type(self).__name__, shape=np.shape(self.cost)))
             return stated_cost(self.cost, self.classes_, labels)
-        return costs_of_rows(cost, n, self.classes_, labels, self.cost, X=X, y=y)
+        read = costs_of_rows(cost, n, self.classes_, labels, self.cost, X=X, y=y)
+        if isinstance(read, CostsPerRow):
+            check_search(self)
+        return read
 
     def _category_rows(self, rows: TrainingRows) -> tuple[TrainingRows, FloatArray, IntArray | None]:
         """Return the rows, and what each weighs for categories and is a copy of, as copies count as one row."""

@@ -329,3 +329,13 @@ def test_rows_of_x_in_another_order_are_refused(name):
         model.fit(X, **{**parts, name: shuffled})
     model.fit(X, **{**parts, name: shuffled.to_numpy()})
     model.fit(X.set_axis(range(60, 120)), **{**parts, name: shuffled})  # labels of something else say nothing
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_an_estimator_has_no_costs_of_rows(data, name):
+    X, y, code = data
+    for given in (*forms(code).values(), pd.DataFrame(TABLE[code], columns=NAMES)):
+        with pytest.raises(
+            ValueError, match=r"must be one table for all rows, got costs of each row.*fit\(X, y, cost=cost\)"
+        ):
+            ALGORITHMS[name](given).fit(X, y)

@@ -1,5 +1,7 @@
 """Every algorithm as a scikit-learn estimator: the full checks, labels, costs, routing, stopping, and kind errors."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -436,8 +438,8 @@ def test_searches_without_routing_have_no_costs_to_judge_by(wine):
     X, y = wine
     rows = np.array(COST)[y] * (1.0 + X[:, :1])
     grid, folds = {"n_estimators": [2, 4]}, StratifiedKFold(3)
-    for scoring in (None, make_expected_cost_scorer()):
-        search = GridSearchCV(REBELClassifier(), grid, cv=folds, scoring=scoring, error_score="raise")
+    for scoring, error_score in [(None, "raise"), (make_expected_cost_scorer(), np.nan), (None, np.nan)]:
+        search = GridSearchCV(REBELClassifier(), grid, cv=folds, scoring=scoring, error_score=error_score)
         for searched, given in (
             (search, {"cost": rows}),
             (
@@ -446,9 +448,21 @@ def test_searches_without_routing_have_no_costs_to_judge_by(wine):
             ),
         ):
             with pytest.raises(
-                ValueError, match=r"The fit had costs per row.*set_fit_request.*scoring=minrisk.metrics"
+                ValueError, match=r"(?s)those of the test rows are unknown.*set_fit_request.*scoring=minrisk.metrics"
             ):
                 searched.fit(X, y, **given)
+    several = {"a": "accuracy", "b": make_expected_cost_scorer()}
+    with pytest.raises(ValueError, match=r"(?s)All the 6 fits failed.*those of the test rows are unknown"):
+        GridSearchCV(REBELClassifier(), grid, cv=folds, scoring=several, refit="a", n_jobs=2).fit(X, y, cost=rows)
+    by_accuracy = GridSearchCV(REBELClassifier(), grid, cv=folds, scoring="accuracy").fit(X, y, cost=rows)
+    assert np.isfinite(by_accuracy.cv_results_["mean_test_score"]).all()
+    with pytest.warns(UserWarning, match=r"(?s)Scoring failed.*The fit had costs per row"):
+        scores = cross_validate(REBELClassifier(n_estimators=2), X, y, params={"cost": rows}, cv=folds)
+    assert np.isnan(scores["test_score"]).all()
+    fitted = REBELClassifier(n_estimators=2).fit(X, y, cost=rows)
+    with pytest.raises(ValueError, match="The fit had costs per row"):
+        make_expected_cost_scorer()(make_pipeline(fitted), X, y)
+    assert pickle.loads(pickle.dumps(make_expected_cost_scorer(COST)))(fitted, X, y) <= 0
     table = make_expected_cost_scorer(COST)
     search = GridSearchCV(REBELClassifier(), grid, cv=folds, scoring=table, error_score="raise").fit(X, y, cost=rows)
     with sklearn.config_context(enable_metadata_routing=True):
