@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from minrisk import sensitivity as look_at
 from minrisk._typing import FloatArray
 from minrisk._utils.packages import library
 from minrisk._utils.text import printable, short
@@ -19,7 +20,6 @@ from minrisk.costs.labels import label_text, match_labels
 from minrisk.costs.reading import check_sample_order, costs_of_rows
 from minrisk.costs.units import scaled
 from minrisk.decisions.sensitivity import Sensitivity
-from minrisk import sensitivity as look_at
 from minrisk.estimator import BoostedClassifier
 from minrisk.estimator.fitted import check_any_fitted
 from minrisk.estimator.inputs import one_fit
