@@ -149,7 +149,8 @@ def check_search(estimator: Any) -> None:
         known = frame.f_locals
         if frame.f_code.co_name != "_fit_and_score" or known.get("candidate_progress") is None:
             continue
-        judged, scorer = known.get("estimator"), known.get("scorer")
+        judged: Any = known.get("estimator")
+        scorer = known.get("scorer")
         judged = judged.steps[-1][1] if hasattr(judged, "steps") else judged
         without = any(
             type(each).__name__ in ("_PassthroughScorer", "ExpectedCostScorer")

@@ -242,6 +242,36 @@ def test_predict_decides_by_other_costs_and_says_how_sure_it_is(folder, tmp_path
     np.testing.assert_allclose(frame.iloc[:, 1:], model.predict_proba(X))
 
 
+def test_predict_takes_other_class_shares_and_limits(folder, tmp_path):
+    out, X = tmp_path / "m.minrisk", grades(60, seed=1)[["a", "b"]]
+    run("fit", folder / "plain.csv", f"--target grade --n-estimators 5 --out {out}")
+    model, shares = minrisk.load(out), {"bad": 0.6, "fair": 0.3, "good": 0.1}
+
+    def decided(*options):
+        return pd.read_csv(io.StringIO(run("predict", out, folder / "new.csv", *options)))
+
+    told = decided("--priors bad=0.6,fair=.3,good=0.1 --probabilities")
+    assert told["decision"].tolist() == model.predict(X, priors=shares).tolist() != model.predict(X).tolist()
+    np.testing.assert_allclose(told.iloc[:, 1:], model.predict_proba(X, priors=shares))
+    for limits, option in (
+        ({"good": 7}, "--limit good=7"),
+        ({"good": 0.05, "bad": (10, 30)}, "--limit good=5% --limit bad=10..30"),
+        ({"good": (0.5, None)}, "--limit good=0.5.."),
+    ):
+        assert decided(option)["decision"].tolist() == model.predict(X, limits=limits).tolist()
+    result = invoke("predict", out, folder / "new.csv", "--priors estimate")
+    assert result.exit_code == 0 and "shares of the" in result.stderr
+    for options, words in (
+        ("--priors bad=0.6,fair=0.3", "good"),
+        ("--priors most", "LABEL=NUMBER"),
+        ("--limit good=few", "must be a number"),
+        ("--limit good=1 --limit good=2", "once"),
+        ("--limit best=1", "best"),
+        ("--limit good=1 --limit bad=1 --limit fair=1", "3"),
+    ):
+        assert words in refused("predict", out, folder / "new.csv", options)
+
+
 def test_values_that_training_did_not_have_are_named(tmp_path):
     rows = [(n % 3, shade, "bad" if shade == "red" else "good") for n in range(40) for shade in ("red", "blue")]
     pd.DataFrame(rows, columns=["a", "shade", "grade"]).to_csv(tmp_path / "train.csv", index=False)
@@ -263,7 +293,11 @@ def test_values_that_training_did_not_have_are_named(tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [("--costs uniform", "decides by the costs it was trained on"), ("--probabilities", "has no probabilities")],
+    [
+        ("--costs uniform", "decides by the costs it was trained on"),
+        ("--limit good=1", "decides by the costs it was trained on"),
+        ("--probabilities", "has no probabilities"),
+    ],
 )
 def test_predict_says_what_a_model_cannot_do(folder, tmp_path, options, words):
     out, given = tmp_path / "m.minrisk", "--surrogate coupled" if options == "--probabilities" else "--method rebel"
