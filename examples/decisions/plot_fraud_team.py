@@ -20,9 +20,8 @@ def transfers(n, rng):
     return np.column_stack([amount, years, night, abroad, stranger]), rng.random(n) < odds / (1 + odds), amount
 
 
-rng = np.random.default_rng(0)
-X, y, _ = transfers(20_000, rng)
-X_new, y_new, amount = transfers(60_000, rng)
+X, y, _ = transfers(20_000, np.random.default_rng(0))
+X_new, y_new, amount = transfers(60_000, np.random.default_rng(1))
 days = np.arange(60_000).reshape(60, 1000)
 
 # %%
@@ -82,11 +81,11 @@ left.set(title="What a day costs", xlabel="Checks a day, at most", ylabel="Euros
 left.legend(title="Checked are", frameon=False)
 middle.fill_between(sizes, *np.quantile(prices, [0.1, 0.9], axis=1), color="#0072B2", alpha=0.2, label="8 days of 10")
 middle.plot(sizes, np.mean(prices, axis=1), color="#0072B2", label="mean")
-middle.axhline(8, color="#D55E00", linestyle="--", label="what it costs")
+middle.axhline(8, color="#D55E00", linestyle="--", label="what a place costs")
 middle.set(title="What one more place saves", xlabel="Checks a day, at most", ylabel="Euros", ylim=(0, None))
 middle.legend(frameon=False)
 right.bar(np.arange(21, 61), checks, color="#0072B2")
-right.axhline(30, color="black", linestyle=":")
+right.axhline(30, color="black", linestyle="--")
 right.set(title="Decided one by one", xlabel="Day", ylabel="Checks")
 
 # %%
