@@ -177,7 +177,7 @@ def shares_of(priors: Any, classes: Any, estimate: Callable[[], PriorEstimate]) 
         )
     found = estimate()
     if not found.known:
-        warn_caller(f"The shares of the classes are not known, and those of the training decide: {found.reason}.")
+        warn_caller(f"The shares of the classes are not known, and those of the training decide, {found.reason}.")
     return found.shares
 
 
@@ -369,9 +369,9 @@ class PriorEstimate:
         """List the shares."""
         head = "PriorEstimate: " + ("class shares of these rows" if self.known else f"not known, {self.reason}")
         names = [label_text(label) for label in self.classes]
-        width = max(map(len, names), default=0)
+        width, between = max(map(len, names), default=0), " " if self.known else " trained, estimated"
         lines = [
-            f"  {name:<{width}}  {share:.4f}  [{low:.4f}, {high:.4f}]"
+            f"  {name:<{width}}  {share:.4f}{between} [{low:.4f}, {high:.4f}]"
             for name, share, low, high in zip(names, self.shares, self.low, self.high, strict=True)
         ]
         test = [] if self.p_value is None else [f"  p-value of a mere change of shares: {self.p_value:.3g}"]

@@ -209,7 +209,7 @@ def test_rows_that_have_changed_are_not_explained_by_shares():
     found = estimated(p, mixture.trained, ABC, left_out, p)
     assert not found.known and found.p_value < 0.01
     assert "do not explain" in found.reason and found.shares.tolist() == [0.5, 0.3, 0.2]
-    assert "not known" in repr(found) and "p-value" in repr(found)
+    assert "not known" in repr(found) and "p-value" in repr(found) and " trained, estimated [0" in repr(found)
     unseen = estimated(p, mixture.trained, ABC)
     assert unseen.p_value is None and unseen.known
 
