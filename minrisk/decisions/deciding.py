@@ -73,7 +73,7 @@ def decide(
     classes : array-like of shape (K,), optional
         The classes of the columns: `classes_` of the classifier. They may be left out if the costs have no labels, and
         then are 0 to K - 1.
-    priors : dict, array-like of shape (K,) or "estimate", optional
+    priors : dict, array-like of shape (K,), PriorEstimate or "estimate", optional
         Shares of the classes among rows as these. "estimate" finds them by the rows, see
         :func:`minrisk.estimate_priors`, which also knows whether a change of shares explains the rows.
         By default the probabilities are taken as they are.

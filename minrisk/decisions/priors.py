@@ -163,22 +163,25 @@ def shares_of(priors: Any, classes: Any, estimate: Callable[[], PriorEstimate]) 
     Parameters
     ----------
     priors : object
-        As `read_priors` takes them, or "estimate".
+        As `read_priors` takes them, or "estimate", or what `estimate_priors` found.
     classes : array-like of shape (K,)
     estimate : callable
         Asks the rows.
     """
-    if not isinstance(priors, str):
+    if isinstance(priors, PriorEstimate):
+        found = priors
+    elif not isinstance(priors, str):
         return read_priors(priors, classes)
-    if priors != "estimate":
+    elif priors == "estimate":
+        found = estimate()
+    else:
         raise ValueError(
             f"priors must be 'estimate', or shares of the classes that sum to 1, got {priors!r}: give a dict such as "
             "{'ill': 0.1, 'well': 0.9}."
         )
-    found = estimate()
     if not found.known:
         warn_caller(f"The shares of the classes are not known, and those of the training decide, {found.reason}.")
-    return found.shares
+    return read_priors(dict(zip(found.classes, found.shares.tolist(), strict=True)), classes)
 
 
 def _table(p: Any, trained: Any) -> tuple[FloatArray, FloatArray]:
