@@ -607,6 +607,7 @@ def price_limits(model: Any, X: Any, limits: Any, cost: Any = None, *, confidenc
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
+    >>> from minrisk import price_limits
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 2))
     >>> y = np.where(X[:, 0] + rng.normal(size=2000) > 1, "fraud", "fair")

@@ -348,7 +348,7 @@ class PriorEstimate:
     classes : tuple
         Labels.
     shares : ndarray of shape (K,)
-        The estimate where it is known, else the trained shares. Give them as `priors`.
+        The estimate where it is known, else the trained shares.
     low, high : ndarray of shape (K,)
         Interval of each share by the new rows, whether known or not. It holds only where the test does.
     p_value : float or None
@@ -696,6 +696,7 @@ def estimate_priors(model: Any, X: Any, *, trained_priors: Any = None, confidenc
     Returns
     -------
     PriorEstimate
+        Shares with their interval and whether they are known: give it as `priors` to `decide` or `predict`.
 
     Raises
     ------
@@ -712,6 +713,7 @@ def estimate_priors(model: Any, X: Any, *, trained_priors: Any = None, confidenc
     --------
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from sklearn.datasets import make_blobs
+    >>> from minrisk import estimate_priors
     >>> X, y = make_blobs([300, 300], cluster_std=3.0, random_state=0)
     >>> model = GaussianNB().fit(X, y)
     >>> often = np.concatenate([X[y == 0], X[y == 1][:60]])  # 5 : 1
