@@ -465,7 +465,7 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
             Without labels the columns are `decisions_` if they are as many, else the classes and the decisions after
             them.
             By default the costs of the fit decide.
-        priors : dict, array-like of shape (K,) or "estimate", optional
+        priors : dict, array-like of shape (K,), PriorEstimate or "estimate", optional
             Shares of the classes among rows as these, where they differ from `trained_priors_`.
             "estimate" finds them by these rows, as :func:`minrisk.estimate_priors` does: where a change of shares does
             not explain the rows it warns, and those of the training decide.
@@ -538,7 +538,7 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
         ----------
         X : array-like of shape (n, d)
             Rows, as `predict` takes them.
-        priors : dict, array-like of shape (K,) or "estimate", optional
+        priors : dict, array-like of shape (K,), PriorEstimate or "estimate", optional
             Shares of the classes among rows as these, as in `predict`. By default those of the fit.
 
         Returns

@@ -160,12 +160,12 @@ def p_value_share(k: int, n: int, at_most: float) -> float:
     >>> round(p_value_share(0, 59, 0.05), 3)
     0.048
     """
-    from scipy.stats import binom
+    from scipy.special import betaincc
 
     _check_counts(k, n)
     if at_most >= 1.0:
         return 0.0
-    return float(binom.cdf(k, n, at_most))
+    return 1.0 if k == n else float(betaincc(k + 1, n - k, at_most))  # many times as fast as SciPy's distribution
 
 
 class EProcess:

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minrisk._typing import FloatArray, Labels
-from minrisk._utils.algebra import product
 from minrisk.costs import CostMatrix, is_per_row
 from minrisk.costs.labels import as_labels, label_array, listed, match_labels
 from minrisk.costs.matrix import column_names, is_frame
 from minrisk.costs.reading import CostsPerRow, aligned, has_matrices, is_of_samples
-from minrisk.decisions.limits import assigned, read_limits
+from minrisk.decisions.limits import assigned, expected_costs, read_limits
 from minrisk.decisions.priors import estimated, factors, read_priors, reweighed, shares_of
 
 
@@ -74,7 +73,7 @@ def decide(
     classes : array-like of shape (K,), optional
         The classes of the columns: `classes_` of the classifier. They may be left out if the costs have no labels, and
         then are 0 to K - 1.
-    priors : dict, array-like of shape (K,) or "estimate", optional
+    priors : dict, array-like of shape (K,), PriorEstimate or "estimate", optional
         Shares of the classes among rows as these. "estimate" finds them by the rows, see
         :func:`minrisk.estimate_priors`, which also knows whether a change of shares explains the rows.
         By default the probabilities are taken as they are.
@@ -145,9 +144,7 @@ def decide(
 
 def expected_of(p: FloatArray, costs: DecisionCosts) -> FloatArray:
     """Return expected costs (n, D) of each decision by probabilities (n, K), in the unit of the costs."""
-    if costs.shared is None:
-        return np.asarray(sum(own[:, None] * costs.values[:, j] for j, own in enumerate(p.T)))
-    return np.asarray(product(p, costs.shared.values))
+    return expected_costs(p, costs.values if costs.shared is None else costs.shared.values)
 
 
 def weighted(matrix: CostMatrix, priors: FloatArray, trained: FloatArray) -> CostMatrix:

@@ -160,6 +160,7 @@ def guarantee(
     Returns
     -------
     Guarantee
+        Costs to decide by, with the price, and what the rows say about each promise.
 
     Raises
     ------

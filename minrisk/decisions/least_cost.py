@@ -366,7 +366,7 @@ class LeastCostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             Without labels the columns are `decisions_` if they are as many, else the classes and the decisions after
             them.
             By default the costs of the fit decide.
-        priors : dict, array-like of shape (K,) or "estimate", optional
+        priors : dict, array-like of shape (K,), PriorEstimate or "estimate", optional
             Shares of the classes among rows as these, see `predict_proba`.
         limits : dict, optional
             How many rows each decision may be made about: an int is a number of rows and a float a share of them, at
@@ -393,7 +393,7 @@ class LeastCostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         ----------
         X : array-like of shape (n, d), sparse matrix or table
             Rows, as the classifier takes them.
-        priors : dict, array-like of shape (K,) or "estimate", optional
+        priors : dict, array-like of shape (K,), PriorEstimate or "estimate", optional
             Shares of the classes among rows as these, if they are others than those among the training rows;
             "estimate" finds them by the rows.
             By default the probabilities are those that were learnt.

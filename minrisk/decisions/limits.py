@@ -514,9 +514,10 @@ class PricedLimits(NamedTuple):
 
     Attributes
     ----------
-    cost : CostMatrix
+    cost : CostMatrix or ndarray of shape (n, K, D)
         What decisions cost, prices included: for ``model.predict(X, cost=priced.cost)`` or `apply_costs`.
         If a price is below 0, the same number is added to all costs so that none is below 0, which changes no decision.
+        An array, of these rows, if their costs are one: `added_to` gives that of other rows.
     prices : dict
         The price of each decision, in the unit of the costs: for an upper limit what one more place would save.
     expected : dict
@@ -529,12 +530,33 @@ class PricedLimits(NamedTuple):
     confidence : float
     """
 
-    cost: CostMatrix
+    cost: CostMatrix | FloatArray
     prices: dict[Any, float]
     expected: dict[Any, int]
     interval: dict[Any, tuple[int, int]]
     n: int
     confidence: float
+
+    def added_to(self, cost: Any) -> FloatArray:
+        """Return costs of other rows with prices, to decide about these by.
+
+        Parameters
+        ----------
+        cost : array-like of shape (K, D) or (n, K, D)
+            With the decisions in the order of `prices`.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many decisions.
+        """
+        values, prices = np.asarray(cost, dtype=np.float64), np.array(list(self.prices.values()))
+        if values.ndim not in (2, 3) or values.shape[-1] != len(prices):
+            raise ValueError(
+                f"cost must be an array (K, {len(prices)}) or (n, K, {len(prices)}), with a column for each of the "
+                f"decisions {listed(list(self.prices))}, got shape {values.shape}: give all of them in this order."
+            )
+        return _priced(values, prices)
 
 
 def price_limits(model: Any, X: Any, limits: Any, cost: Any = None, *, confidence: float = 0.9) -> PricedLimits:
@@ -551,8 +573,8 @@ def price_limits(model: Any, X: Any, limits: Any, cost: Any = None, *, confidenc
         Recent rows, which the model has not been trained on. Labels are not needed.
     limits : dict
         For labels of decisions an int (at most so many of n rows), a float (at most this share) or a pair (low, high).
-    cost : array-like of shape (K, D), DataFrame, dict, CSV file or CostMatrix, optional
-        By default the costs that the model has been fitted with.
+    cost : array-like of shape (K, D) or (n, K, D), DataFrame, dict, CSV file or CostMatrix, optional
+        One matrix, or one for each of these rows. By default the costs that the model has been fitted with.
     confidence : float, default=0.9
         Of the intervals of counts.
 
@@ -585,6 +607,7 @@ def price_limits(model: Any, X: Any, limits: Any, cost: Any = None, *, confidenc
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
+    >>> from minrisk import price_limits
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 2))
     >>> y = np.where(X[:, 0] + rng.normal(size=2000) > 1, "fraud", "fair")
@@ -603,13 +626,11 @@ def price_limits(model: Any, X: Any, limits: Any, cost: Any = None, *, confidenc
     n = len(p)
     if n == 0:
         raise ValueError("X must have rows to find prices by, got none: give recent rows, a thousand or more.")
-    matrix = _shared_costs(model, cost, classes, n)
-    decisions = as_labels(matrix.decisions)
+    values, decisions = _values_and_decisions(model, cost, classes, n)
     low, high = read_limits(limits, decisions, n, classes)
-    prices = assigned(product(p, matrix.values), low, high).prices
-    values = matrix.values + prices
-    priced = CostMatrix(values - min(0.0, float(values.min())), classes, decisions, allow_diagonal=True)
-    counts = np.bincount(product(p, priced.values).argmin(axis=1), minlength=len(decisions))
+    prices = assigned(expected_costs(p, values), low, high).prices
+    priced = _priced(values, prices)
+    counts = np.bincount(expected_costs(p, priced).argmin(axis=1), minlength=len(decisions))
     for d, label in enumerate(decisions):
         if not low[d] - len(decisions) <= counts[d] <= high[d] + len(decisions):
             warn_caller(
@@ -620,7 +641,7 @@ def price_limits(model: Any, X: Any, limits: Any, cost: Any = None, *, confidenc
             )
     limited = [d for d in range(len(decisions)) if low[d] > 0 or high[d] < n]
     return PricedLimits(
-        priced,
+        CostMatrix(priced, classes, decisions, allow_diagonal=True) if priced.ndim == 2 else priced,
         dict(zip(decisions, prices.tolist(), strict=True)),
         dict(zip(decisions, counts.tolist(), strict=True)),
         {decisions[d]: _new_counts(int(counts[d]), n, float(confidence)) for d in limited},
@@ -629,21 +650,38 @@ def price_limits(model: Any, X: Any, limits: Any, cost: Any = None, *, confidenc
     )
 
 
-def _shared_costs(model: Any, cost: Any, classes: Labels, n: int) -> CostMatrix:
-    """Return the one matrix of costs of all rows."""
-    given = getattr(model, "cost_", None) if cost is None else cost
+def expected_costs(p: FloatArray, values: FloatArray) -> FloatArray:
+    """Return expected costs (n, D) of each decision by probabilities (n, K) and costs (K, D) or (n, K, D)."""
+    if values.ndim == 2:
+        return np.asarray(product(p, values))
+    return np.asarray(sum(own[:, None] * values[:, j] for j, own in enumerate(p.T)))
+
+
+def _priced(values: FloatArray, prices: FloatArray) -> FloatArray:
+    """Return costs with prices, none of them below 0."""
+    made = values + prices
+    return np.asarray(made - min(0.0, float(made.min(initial=0.0))))
+
+
+def _values_and_decisions(model: Any, cost: Any, classes: Labels, n: int) -> tuple[FloatArray, Labels]:
+    """Return costs (K, D), or (n, K, D) of each row, and what their columns decide."""
+    given, named = getattr(model, "cost_", None) if cost is None else cost, as_labels(getattr(model, "decisions_", ()))
     if given is None:
         raise ValueError(
-            "price_limits must know the costs, and got a model without any or with costs that differ by row: pass one "
-            "matrix for all rows, as cost=[[0, 1], [5, 0]] for two classes."
+            "price_limits must know the costs, and got a model without any or with costs that differ by row: pass a "
+            "matrix for all rows, as cost=[[0, 1], [5, 0]] for two classes, or an array with one for each row."
         )
-    is_of_rows = isinstance(given, CostsPerRow) or has_matrices(given) or is_per_row(given, n, len(classes))
+    if has_matrices(given) and not isinstance(given, CostsPerRow):
+        return CostsPerRow.of(given, classes, decisions=named).matrices_of(n, classes)
+    is_of_rows = isinstance(given, CostsPerRow) or is_per_row(given, n, len(classes))
     if is_of_rows or (is_frame(given) and is_of_samples(given, classes)):
         raise ValueError(
-            f"price_limits must have one matrix of costs for all rows, with a row for each class, got costs for each "
-            f"of the rows, shape {np.shape(given)}: pass the costs of a typical row."
+            "price_limits must have costs with a row for each class, since classes are not known, got costs of the "
+            f"true ones, shape {np.shape(given)}: pass one matrix for all rows, or an array of shape "
+            f"{(n, len(classes), len(named) or len(classes))} with one for each."
         )
-    return aligned(given, classes, decisions=as_labels(getattr(model, "decisions_", ())))
+    matrix = aligned(given, classes, decisions=named)
+    return matrix.values, as_labels(matrix.decisions)
 
 
 def _new_counts(count: int, n: int, confidence: float) -> tuple[int, int]:

@@ -163,22 +163,25 @@ def shares_of(priors: Any, classes: Any, estimate: Callable[[], PriorEstimate]) 
     Parameters
     ----------
     priors : object
-        As `read_priors` takes them, or "estimate".
+        As `read_priors` takes them, or "estimate", or what `estimate_priors` found.
     classes : array-like of shape (K,)
     estimate : callable
         Asks the rows.
     """
-    if not isinstance(priors, str):
+    if isinstance(priors, PriorEstimate):
+        found = priors
+    elif not isinstance(priors, str):
         return read_priors(priors, classes)
-    if priors != "estimate":
+    elif priors == "estimate":
+        found = estimate()
+    else:
         raise ValueError(
             f"priors must be 'estimate', or shares of the classes that sum to 1, got {priors!r}: give a dict such as "
             "{'ill': 0.1, 'well': 0.9}."
         )
-    found = estimate()
     if not found.known:
-        warn_caller(f"The shares of the classes are not known, and those of the training decide: {found.reason}.")
-    return found.shares
+        warn_caller(f"The shares of the classes are not known, and those of the training decide, {found.reason}.")
+    return read_priors(dict(zip(found.classes, found.shares.tolist(), strict=True)), classes)
 
 
 def _table(p: Any, trained: Any) -> tuple[FloatArray, FloatArray]:
@@ -345,7 +348,7 @@ class PriorEstimate:
     classes : tuple
         Labels.
     shares : ndarray of shape (K,)
-        The estimate where it is known, else the trained shares. Give them as `priors`.
+        The estimate where it is known, else the trained shares.
     low, high : ndarray of shape (K,)
         Interval of each share by the new rows, whether known or not. It holds only where the test does.
     p_value : float or None
@@ -369,9 +372,9 @@ class PriorEstimate:
         """List the shares."""
         head = "PriorEstimate: " + ("class shares of these rows" if self.known else f"not known, {self.reason}")
         names = [label_text(label) for label in self.classes]
-        width = max(map(len, names), default=0)
+        width, between = max(map(len, names), default=0), " " if self.known else " trained, estimated"
         lines = [
-            f"  {name:<{width}}  {share:.4f}  [{low:.4f}, {high:.4f}]"
+            f"  {name:<{width}}  {share:.4f}{between} [{low:.4f}, {high:.4f}]"
             for name, share, low, high in zip(names, self.shares, self.low, self.high, strict=True)
         ]
         test = [] if self.p_value is None else [f"  p-value of a mere change of shares: {self.p_value:.3g}"]
@@ -693,6 +696,7 @@ def estimate_priors(model: Any, X: Any, *, trained_priors: Any = None, confidenc
     Returns
     -------
     PriorEstimate
+        Shares with their interval and whether they are known: give it as `priors` to `decide` or `predict`.
 
     Raises
     ------
@@ -709,6 +713,7 @@ def estimate_priors(model: Any, X: Any, *, trained_priors: Any = None, confidenc
     --------
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from sklearn.datasets import make_blobs
+    >>> from minrisk import estimate_priors
     >>> X, y = make_blobs([300, 300], cluster_std=3.0, random_state=0)
     >>> model = GaussianNB().fit(X, y)
     >>> often = np.concatenate([X[y == 0], X[y == 1][:60]])  # 5 : 1

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.sparse import eye, kron, vstack
 
-from minrisk import CostMatrix, MinRiskClassifier
+from minrisk import CostMatrix, MinRiskClassifier, decide
 from minrisk.decisions import limits as module
 from minrisk.decisions.limits import assigned, price_limits, read_limits
 
@@ -357,13 +357,33 @@ def test_equal_rows_cannot_be_told_apart_by_prices():
     ("cost", "told"),
     [
         (None, "must know the costs"),
-        (np.ones((50, 2)), "got costs for each of the rows"),
-        (np.ones((50, 2, 2)), r"got costs for each of the rows, shape \(50, 2, 2\)"),
+        (np.ones((50, 2)), r"got costs of the true ones, shape \(50, 2\)"),
+        (np.ones((49, 2, 2)), r"expected shape \(50, 2, 2\)"),
     ],
 )
-def test_costs_that_differ_by_row_are_refused(cost, told):
+def test_costs_without_a_row_for_each_class_are_refused(cost, told):
     with pytest.raises(ValueError, match=told):
         price_limits(Answering([0, 1]), np.full((50, 2), 0.5), {0: 3}, cost)
+
+
+def test_rows_with_costs_of_their_own_are_priced():
+    rng, model = np.random.default_rng(0), Answering(["fair", "fraud"])
+    p, amount = rng.dirichlet([2.0, 1.0], 1000), rng.lognormal(3.0, 1.0, 1000)
+    tables = np.tile(np.array([[0.0, 5.0, 1.0], [0.0, 0.0, 1.0]]), (1000, 1, 1))
+    tables[:, 1, 0] = amount
+    priced = price_limits(model, p, {"refer": 100}, tables)
+    assert priced.prices["refer"] > 0.0 and priced.expected["refer"] in (100, 101)
+    decided = decide(p, priced.cost, classes=model.classes_)
+    assert np.sum(decided.labels == "refer") == priced.expected["refer"]
+    np.testing.assert_array_equal(priced.added_to(tables), priced.cost)
+    same = price_limits(model, p, {"refer": 100}, np.tile(np.array([[0.0, 5.0, 1.0], [20.0, 0.0, 1.0]]), (1000, 1, 1)))
+    of_one = price_limits(model, p, {"refer": 100}, COST)
+    assert same.expected == of_one.expected and same.prices == pytest.approx(of_one.prices)
+    np.testing.assert_allclose(of_one.added_to([[0, 5, 1], [20, 0, 1]]), of_one.cost.values)
+    floor = price_limits(model, p, {"fraud": (0.6, None)}, tables)
+    assert floor.prices["fraud"] < 0.0 == floor.cost.min()
+    with pytest.raises(ValueError, match=r"decisions \['fair', 'fraud', 'refer'\], got shape \(2, 2\)"):
+        priced.added_to(np.ones((2, 2)))
 
 
 def test_what_cannot_be_priced_is_refused():

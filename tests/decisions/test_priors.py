@@ -1,6 +1,7 @@
 """Class shares: probabilities under others, maximum likelihood beside a naive loop, intervals and the test simulated."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
-from minrisk.decisions.priors import em_priors, estimate_priors, estimated, read_priors, reweighed
+from minrisk.decisions.priors import em_priors, estimate_priors, estimated, read_priors, reweighed, shares_of
 
 ABC = ("a", "b", "c")
 
@@ -209,7 +210,7 @@ def test_rows_that_have_changed_are_not_explained_by_shares():
     found = estimated(p, mixture.trained, ABC, left_out, p)
     assert not found.known and found.p_value < 0.01
     assert "do not explain" in found.reason and found.shares.tolist() == [0.5, 0.3, 0.2]
-    assert "not known" in repr(found) and "p-value" in repr(found)
+    assert "not known" in repr(found) and "p-value" in repr(found) and " trained, estimated [0" in repr(found)
     unseen = estimated(p, mixture.trained, ABC)
     assert unseen.p_value is None and unseen.known
 
@@ -316,3 +317,12 @@ def test_a_model_of_another_package_needs_its_trained_shares():
     assert bayes.shares[1] == pytest.approx(found.shares[1], abs=0.05)
     with pytest.raises(TypeError, match="fitted classifier with predict_proba"):
         estimate_priors(object(), new)
+
+
+def test_an_estimate_is_taken_as_priors():
+    p = np.repeat([[0.9, 0.1], [0.2, 0.8]], [600, 400], axis=0)
+    found = estimated(p, [0.5, 0.5], ["well", "ill"])
+    assert shares_of(found, ["ill", "well"], None).tolist() == found.shares[::-1].tolist()
+    unknown = replace(found, known=False, reason="since they are few")
+    with pytest.warns(UserWarning, match="those of the training decide, since they are few"):
+        shares_of(unknown, ["well", "ill"], None)
