@@ -47,6 +47,7 @@ def test_every_public_function_that_takes_a_model_is_asked():
         "CostImportances",
         "CriticalDifferenceDisplay",
         "RiskCurveDisplay",
+        "SensitivityDisplay",
         "ShapValues",
         "LinearFeatures",
         "register_skl2onnx",

@@ -6,6 +6,7 @@ import pickle
 import threading
 import tracemalloc
 import zipfile
+from copy import copy
 from dataclasses import fields, replace
 
 import numpy as np
@@ -113,10 +114,15 @@ def in_double_precision(model):
     return n_nodes * (3 * 8 + 3 * 4) + n_vectors * D * 8
 
 
-def test_files_and_pickles_are_small(fitted, written):
-    whole = in_double_precision(fitted.model_)
-    assert len(written) < 0.25 * whole
-    assert len(pickle.dumps(fitted)) < 0.5 * whole
+def test_files_and_pickles_are_small(fitted, written, tmp_path):
+    whole, kept = in_double_precision(fitted.model_), sum(column.nbytes for column in fitted.left_out_)
+    assert len(written) < 0.25 * whole + kept
+    assert len(pickle.dumps(fitted)) < 0.5 * whole + kept
+    without = copy(fitted)
+    without.left_out_ = without._first_rounds = None
+    minrisk.save(without, tmp_path / "m")
+    assert (tmp_path / "m").stat().st_size < 0.25 * whole
+    assert len(pickle.dumps(without)) < 0.5 * whole
 
 
 def test_all_that_a_fit_knows_comes_back(fitted, written, problem, tmp_path):

@@ -263,7 +263,7 @@ def test_files_have_few_bytes_for_a_leaf(tmp_path):
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(900, 8)), 2)
     y = np.digitize(X[:, 0] + 0.5 * X[:, 1], [-1.0, -0.3, 0.3, 1.0])
-    model = minrisk.MinRiskClassifier(n_estimators=60, pool=False, random_state=0).fit(X, y)
+    model = minrisk.MinRiskClassifier(n_estimators=60, pool=False, keep_left_out=False, random_state=0).fit(X, y)
     vectors = np.asarray(model.model_.vectors)
     step = -9
     rounded = RoundedVectors(

@@ -166,6 +166,7 @@ def test_nothing_of_all_rows_leaves_its_place(name, costs_per_row, monkeypatch):
     monkeypatch.setattr("minrisk.data.copies.TOLD_BY", 300)
     monkeypatch.setattr("minrisk.ensemble.defaults.MOMENT_ROWS", 200)
     monkeypatch.setattr("minrisk.ensemble.defaults.JUDGED_STAGES", 1000)
+    monkeypatch.setattr("minrisk.ensemble.defaults.KEPT_ROWS", 200)
     monkeypatch.setattr("minrisk.ensemble.defaults.FITTED_CELLS", 20_000)
     model, longest = clone(MODELS[name]), []
     if name != "stumps":
