@@ -50,6 +50,7 @@ MIXED_IN = 0.1  # of the trained shares, where means are matched: no class is ru
 BLOCK = 4096  # rows whose table stays in a processor's cache
 LEVEL = 0.05  # p-value of the test below which shares count as not known
 ROWS_PER_CELL, BINS_PER_CLASS, LEAST_EXPECTED = 20, 5, 8.0  # of left-out rows; cells of a class; new rows in a cell
+SAME_ODDS = 1e-3  # log-odds that differ by less may be the same but for rounding
 SIMULATIONS = 100  # of the statistic of the test where only shares change
 
 
@@ -355,6 +356,8 @@ class PriorEstimate:
         Whether the estimate is to be used.
     reason : str
         Why it is not; empty where it is.
+    covariance : ndarray of shape (K, K)
+        Of the estimate, which the interval is of.
     """
 
     classes: tuple[Any, ...]
@@ -364,6 +367,7 @@ class PriorEstimate:
     p_value: float | None
     known: bool
     reason: str
+    covariance: FloatArray
 
     def __repr__(self) -> str:
         """List the shares."""
@@ -501,7 +505,7 @@ def estimated(
             f"since these rows tell too little: {labels[vague]!r} may be {low[vague]:.3g} to {high[vague]:.3g} of "
             f"them, trained {tau[vague]:.3g}"
         )
-    return PriorEstimate(labels, tau.copy() if reason else shares, low, high, p_value, not reason, reason)
+    return PriorEstimate(labels, tau.copy() if reason else shares, low, high, p_value, not reason, reason, variance)
 
 
 def _on_simplex(information: FloatArray) -> FloatArray:
@@ -590,7 +594,6 @@ def _explained(told: np.ndarray, left_out: Any, shares: FloatArray) -> float | N
     from scipy.stats import chi2
 
     K, y, weight = len(shares), np.asarray(left_out.labels), np.asarray(left_out.weight, dtype=np.float64)
-    # Trees say the same of many rows: both samples are rounded alike, or rows would fall on either side of an edge.
     of_old, of_new, n_cells = _cells(np.asarray(left_out.told, np.float32), told.astype(np.float32))
     of_classes = np.bincount(of_old * K + y, weight, n_cells * K).reshape(n_cells, K)
     total, squares = of_classes.sum(axis=0), np.bincount(y, weight**2, K)
@@ -637,11 +640,22 @@ def _cells(old: np.ndarray, new: np.ndarray) -> tuple[IntArray, IntArray, int]:
         bins = min(BINS_PER_CLASS, int(sizes[j]) // ROWS_PER_CELL)
         if bins:
             rows, new_rows = top == j, new_top == j
-            edges = np.unique(np.quantile(sure[rows], np.arange(1, bins) / bins))
+            edges = _between(np.sort(sure[rows]), np.quantile(sure[rows], np.arange(1, bins) / bins))
             of_old[rows] = n_cells + np.searchsorted(edges, sure[rows])
             of_new[new_rows] = n_cells + np.searchsorted(edges, new_sure[new_rows])
             n_cells += len(edges) + 1
     return of_old, of_new, n_cells
+
+
+def _between(values: FloatArray, edges: FloatArray) -> FloatArray:
+    """Return edges moved to where none of the sorted values is near.
+
+    Trees say the same of many rows, which differ by rounding where they were added up in another way: an edge on such a
+    value would part them.
+    """
+    above = np.searchsorted(values, edges + SAME_ODDS)
+    above = np.unique(above[above < len(values)])
+    return np.asarray(0.5 * (values[above - 1] + values[above]))
 
 
 def _leading(p: np.ndarray) -> tuple[IntArray, FloatArray]:
