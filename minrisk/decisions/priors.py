@@ -594,7 +594,7 @@ def _explained(told: np.ndarray, left_out: Any, shares: FloatArray) -> float | N
     from scipy.stats import chi2
 
     K, y, weight = len(shares), np.asarray(left_out.labels), np.asarray(left_out.weight, dtype=np.float64)
-    of_old, of_new, n_cells = _cells(np.asarray(left_out.told, np.float32), told.astype(np.float32))
+    of_old, of_new, n_cells = cells(np.asarray(left_out.told, np.float32), told.astype(np.float32))
     of_classes = np.bincount(of_old * K + y, weight, n_cells * K).reshape(n_cells, K)
     total, squares = of_classes.sum(axis=0), np.bincount(y, weight**2, K)
     here = total > 0.0
@@ -603,7 +603,7 @@ def _explained(told: np.ndarray, left_out: Any, shares: FloatArray) -> float | N
     h, n = np.bincount(of_new, minlength=n_cells) / len(told), len(told)
     pi = shares[here] / shares[here].sum() if shares[here].sum() else np.full(len(rows), 1.0 / len(rows))
     pi = _fitted(h, H, pi, n, rows)[0]
-    group = _merged(n * (H @ pi))
+    group = merged(n * (H @ pi))
     n_groups = int(group[-1]) + 1
     if n_groups <= len(rows):
         return None
@@ -627,7 +627,7 @@ def _explained(told: np.ndarray, left_out: Any, shares: FloatArray) -> float | N
     return float(chi2.sf(2.0 * mean * statistic / spread, 2.0 * mean**2 / spread))
 
 
-def _cells(old: np.ndarray, new: np.ndarray) -> tuple[IntArray, IntArray, int]:
+def cells(old: np.ndarray, new: np.ndarray) -> tuple[IntArray, IntArray, int]:
     """Return the cell of each left-out and each new row, and how many cells there are.
 
     Rows of likeliest classes that have too few left-out rows share one cell.
@@ -666,7 +666,7 @@ def _leading(p: np.ndarray) -> tuple[IntArray, FloatArray]:
     return top, np.log(np.maximum(most, SMALLEST_SHARE)) - np.log(np.maximum(rest.sum(axis=1), SMALLEST_SHARE))
 
 
-def _merged(expected: FloatArray) -> IntArray:
+def merged(expected: FloatArray) -> IntArray:
     """Return a group of each cell: neighbours go together until enough new rows are expected in them."""
     group, current, held = np.zeros(len(expected), np.int64), 0, 0.0
     for cell, count in enumerate(expected.tolist()):
@@ -744,11 +744,11 @@ def estimate_of(
 ) -> PriorEstimate:
     """Do what `estimate_priors` does where it is known what the model, and a part of its members, say of the rows."""
     left_out = getattr(model, "left_out_", None)
-    trained = _trained_shares(model, left_out, trained_priors)
+    trained = trained_shares(model, left_out, trained_priors)
     return estimated(p, trained, model.classes_, left_out, told, confidence)
 
 
-def _trained_shares(model: Any, left_out: Any, stated: Any) -> FloatArray:
+def trained_shares(model: Any, left_out: Any, stated: Any) -> FloatArray:
     """Return the class shares that a model was trained under."""
     for known in (stated, getattr(model, "trained_priors_", None)):
         if known is not None:

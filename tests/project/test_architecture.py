@@ -206,6 +206,7 @@ EXACT = {
     "steps/penalised.py",  # as there
     "_utils/algebra.py",  # products with sparse matrices, which SciPy sums in one order
     "ensemble/refitting.py",  # as there
+    "decisions/monitor.py",  # figures for people
     "decisions/priors.py",  # shares, which are rounded to fewer digits than differ; the rest is for people
     "costs/statements.py",  # a linear program, whose table is rounded to ten digits
 }
