@@ -199,14 +199,19 @@ OF_LIBRARIES = {  # functions that NumPy and the C library round otherwise on ot
     *("pow", "power", "float_power", "cbrt", "hypot", "dist", "erf", "erfc", "gamma", "lgamma", "i0"),
     *("dot", "vdot", "inner", "matmul", "tensordot", "einsum", "linalg", "cov", "corrcoef"),
 }
-FOR_PEOPLE = {"cli", "comparison/result.py", "comparison/statistics.py", "inspection/plotting.py"}  # no model has these
+FOR_PEOPLE = {  # no model has these
+    "cli",
+    "comparison/result.py",
+    "comparison/statistics.py",
+    "decisions/monitor.py",
+    "inspection/plotting.py",
+}
 EXACT = {
     "model/codes.py",  # powers of whole numbers, which Python takes exactly
     "learners/most_violated.py",  # lengths along an axis, which NumPy sums in one order
     "steps/penalised.py",  # as there
     "_utils/algebra.py",  # products with sparse matrices, which SciPy sums in one order
     "ensemble/refitting.py",  # as there
-    "decisions/monitor.py",  # figures for people
     "decisions/priors.py",  # shares, which are rounded to fewer digits than differ; the rest is for people
     "costs/statements.py",  # a linear program, whose table is rounded to ten digits
 }
