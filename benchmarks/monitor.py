@@ -116,8 +116,8 @@ def summary(lines: np.ndarray) -> dict[str, Any]:
 
 def main() -> None:
     options = parser(__doc__, "two sets, few rows, models of five rounds")
-    options.add_argument("--seeds", type=int, default=5, help="splits of each set, default 5")
-    options.add_argument("--draws", type=int, default=12, help="samples of either kind from each split, default 12")
+    options.add_argument("--seeds", type=int, default=10, help="splits of each set, default 10")
+    options.add_argument("--draws", type=int, default=6, help="samples of either kind from each split, default 6")
     arguments = options.parse_args()
     rows: list[dict[str, Any]] = []
     for name in ("german", "digits") if arguments.quick else SETS:

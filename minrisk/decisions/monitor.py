@@ -283,11 +283,12 @@ def monitor(
     where the rows of class j weigh :math:`\pi_j` together. By half, since members that left a row out are
     somewhat worse than their average, which decides about new rows.
 
-    *Its interval* adds up four variances: of the mean over left-out rows (within classes, or as probabilities have it,
-    whichever is larger), of half the correction as a standard deviation, of what the classes of the new rows come to
-    (of their costs given the probabilities, or of left-out rows, whichever is larger), and of the shares, through the
-    slope of the estimate by each. Quantiles are of Student's distribution with as many degrees of freedom as left-out
-    rows count that cost anything, 2 at least; upwards also of a gamma distribution, since costs are skewed.
+    *Its interval* adds up four variances: of the mean over left-out rows (in each class as observed or as probabilities
+    have it, whichever is larger), of half the correction as a standard deviation, of what the classes of the new rows
+    come to (of their costs given the probabilities, or of left-out rows, whichever is larger), and of the shares,
+    through the slope of the estimate by each. Quantiles are of Student's distribution, whose degrees of freedom are put
+    together as Welch and Satterthwaite do of the left-out rows of each class that cost anything, and are 2 at least;
+    upwards also of a gamma distribution, since costs are skewed.
 
     *Not known* is the cost where class shares are not: the rows do not look like a mixture of the classes as they were,
     or tell too little of their shares. Nor is it known without left-out rows.
@@ -513,11 +514,11 @@ def _expected(
     excess = float(v @ missed)
     by_class = np.bincount(y, w * missed, K) / np.where(held > 0.0, held, 1.0)
     within = (missed - by_class[y]) ** 2 * (rows_of / np.maximum(rows_of - 1.0, 1.0))[y]
-    of_left_out = max(float(v**2 @ within), float(v**2 @ old.variance))
+    of_left_out = np.maximum(np.bincount(y, v**2 * within, K), np.bincount(y, v**2 * old.variance, K))
     of_classes = max(float(v @ (missed - excess) ** 2), float(new.weight @ new.variance))
     slope = new.slope + by_class - excess - old.slope
     variance = (
-        of_left_out
+        float(of_left_out.sum())
         + ((1.0 - CARRIED) * excess) ** 2
         + of_classes * float(new.weight @ new.weight)
         + float(slope @ shares.covariance @ slope)
@@ -526,9 +527,9 @@ def _expected(
     least, most = values.min(axis=0)[rows.decided], values.max(axis=0)[rows.decided]
     lowest, highest = float(new.weight @ least), float(new.weight @ most)
     mean = float(np.clip(float(new.weight @ new.each) + CARRIED * excess, lowest, highest))
-    above = cost - values.min(axis=0)[old_rows.decided]
-    squares = float(v**2 @ above**2)
-    freedom = float(v @ above) ** 2 / squares if squares else 0.0
+    costly = np.bincount(y, (v > 0.0) & (cost > values.min(axis=0)[old_rows.decided]), K)
+    doubt = float(np.sum(of_left_out**2 / np.maximum(costly, 1.0)))
+    freedom = float(of_left_out.sum()) ** 2 / doubt if doubt else LEAST_FREEDOM
     q = float(t.ppf(0.5 + 0.5 * confidence, max(freedom, LEAST_FREEDOM)))
     high, over = mean + q * math.sqrt(variance), mean - lowest
     if over > 0.0 and variance > 0.0:
