@@ -283,12 +283,14 @@ def monitor(
     where the rows of class j weigh :math:`\pi_j` together. By half, since members that left a row out are
     somewhat worse than their average, which decides about new rows.
 
-    *Its interval* adds up four variances: of the mean over left-out rows (in each class as observed or as probabilities
-    have it, whichever is larger), of half the correction as a standard deviation, of what the classes of the new rows
-    come to (of their costs given the probabilities, or of left-out rows, whichever is larger), and of the shares,
-    through the slope of the estimate by each. Quantiles are of Student's distribution, whose degrees of freedom are put
+    *Its interval* is of the cost that these rows have. Its variance has three parts: what left-out rows and class shares
+    leave open, whose standard deviations are added since the same rows mislead both; half the correction as a standard
+    deviation; and what the classes of the new rows come to. The variance of left-out rows in each class and that of the
+    classes of new rows are as observed or as probabilities have it, whichever is larger, and the shares count through
+    the slope of the estimate by each. Quantiles are of Student's distribution, whose degrees of freedom are put
     together as Welch and Satterthwaite do of the left-out rows of each class that cost anything, and are 2 at least;
-    upwards also of a gamma distribution, since costs are skewed.
+    upwards also of a gamma distribution, since costs are skewed. So it is wide where few left-out rows cost anything.
+    In ``benchmarks/monitor.py`` it covers somewhat more often than it says.
 
     *Not known* is the cost where class shares are not: the rows do not look like a mixture of the classes as they were,
     or tell too little of their shares. Nor is it known without left-out rows.
@@ -517,11 +519,13 @@ def _expected(
     of_left_out = np.maximum(np.bincount(y, v**2 * within, K), np.bincount(y, v**2 * old.variance, K))
     of_classes = max(float(v @ (missed - excess) ** 2), float(new.weight @ new.variance))
     slope = new.slope + by_class - excess - old.slope
+    of_shares = float(slope @ shares.covariance @ slope)
+    # Left-out rows that happen to be easy also mislead the shares: the two deviations add up.
+    of_both = (math.sqrt(float(of_left_out.sum())) + math.sqrt(max(of_shares, 0.0))) ** 2
     variance = (
-        float(of_left_out.sum())
+        of_both
         + ((1.0 - CARRIED) * excess) ** 2
         + of_classes * float(new.weight @ new.weight)
-        + float(slope @ shares.covariance @ slope)
     )
 
     least, most = values.min(axis=0)[rows.decided], values.max(axis=0)[rows.decided]
