@@ -18,6 +18,7 @@ from minrisk._utils.algebra import product
 from minrisk.costs.labels import Labels, as_labels, label_text, match_decisions, no_classes
 from minrisk.costs.reading import aligned
 from minrisk.costs.weights import checked_weights
+from minrisk.data.frames import is_missing
 from minrisk.decisions.bounds import EProcess, upper_mean
 from minrisk.decisions.deciding import checked_probabilities
 from minrisk.decisions.guarantee import Guarantee, codes_of, refer_columns, stated_costs
@@ -204,7 +205,7 @@ class Monitoring:
             what = "mean cost" if one.label is None else f"share of wrong decisions about {label_text(one.label)!r}"
             so_far = f"; {one.mean:.4g} in {one.n} rows so far, e = {one.e_value:.3g}" if one.n else ""
             lines += [f"Promised {what}: at most {one.at_most:.4g}{so_far}"]
-        lines += ["Decisions (in brackets: among left-out rows):"]
+        lines += ["Decisions:" if self.referred_left_out is None else "Decisions (in brackets: among left-out rows):"]
         names = [label_text(made.label) for made in self.decisions]
         width = max(map(len, names))
         for name, made in zip(names, self.decisions, strict=True):
@@ -283,14 +284,14 @@ def monitor(
     where the rows of class j weigh :math:`\pi_j` together. By half, since members that left a row out are
     somewhat worse than their average, which decides about new rows.
 
-    *Its interval* is of the cost that these rows have. Its variance has three parts: what left-out rows and class shares
-    leave open, whose standard deviations are added since the same rows mislead both; half the correction as a standard
-    deviation; and what the classes of the new rows come to. The variance of left-out rows in each class and that of the
-    classes of new rows are as observed or as probabilities have it, whichever is larger, and the shares count through
-    the slope of the estimate by each. Quantiles are of Student's distribution, whose degrees of freedom are put
-    together as Welch and Satterthwaite do of the left-out rows of each class that cost anything, and are 2 at least;
-    upwards also of a gamma distribution, since costs are skewed. So it is wide where few left-out rows cost anything.
-    In ``benchmarks/monitor.py`` it covers somewhat more often than it says.
+    *Its interval* is of the cost that these rows have. Its variance has three parts: what left-out rows and class
+    shares leave open, whose standard deviations are added since the same rows mislead both; half the correction as a
+    standard deviation; and what the classes of the new rows come to. The variance of left-out rows in each class and
+    that of the classes of new rows are as observed or as probabilities have it, whichever is larger, and the shares
+    count through the slope of the estimate by each. Quantiles are of Student's distribution, whose degrees of freedom
+    are put together as Welch and Satterthwaite do of the left-out rows of each class that cost anything, and are 2 at
+    least; upwards also of a gamma distribution, since costs are skewed. So it is wide where few left-out rows cost
+    anything. In ``benchmarks/monitor.py`` it covers somewhat more often than it says.
 
     *Not known* is the cost where class shares are not: the rows do not look like a mixture of the classes as they were,
     or tell too little of their shares. Nor is it known without left-out rows.
@@ -332,7 +333,6 @@ def monitor(
     if left_out is not None and not len(left_out.labels):
         left_out = None
     costs = _Costs.of(model, cost, promised, classes)
-    odd = _odd_columns(model, X)
     p = checked_probabilities(model.predict_proba(X), classes)
     if not len(p):
         raise ValueError("X must have a row or more, got none: give the rows that are to be looked at.")
@@ -381,7 +381,7 @@ def monitor(
         referred_left_out=None if of_old is None else float(of_old[others].sum()),
         shares=shares,
         drift=drift,
-        columns=odd,
+        columns=_odd_columns(model, X),
         labelled=int(labelled.sum()),
         realised=realised,
         promises=tests,
@@ -522,11 +522,7 @@ def _expected(
     of_shares = float(slope @ shares.covariance @ slope)
     # Left-out rows that happen to be easy also mislead the shares: the two deviations add up.
     of_both = (math.sqrt(float(of_left_out.sum())) + math.sqrt(max(of_shares, 0.0))) ** 2
-    variance = (
-        of_both
-        + ((1.0 - CARRIED) * excess) ** 2
-        + of_classes * float(new.weight @ new.weight)
-    )
+    variance = of_both + ((1.0 - CARRIED) * excess) ** 2 + of_classes * float(new.weight @ new.weight)
 
     least, most = values.min(axis=0)[rows.decided], values.max(axis=0)[rows.decided]
     lowest, highest = float(new.weight @ least), float(new.weight @ most)
@@ -574,12 +570,12 @@ def _realised(costs: FloatArray, weight: FloatArray, top: float, confidence: flo
 
 def _labels(y: Any, n: int, classes: Labels) -> tuple[np.ndarray, IntArray]:
     """Return which rows have a label, and the codes of these."""
-    given = np.asarray(y)
+    given = np.asarray(y, dtype=object)
     if given.shape != (n,):
         raise ValueError(
             f"y must hold a label for each of the {n} rows, got shape {given.shape}: give None where it is not known."
         )
-    labelled = np.array([cell is not None and cell == cell for cell in given.tolist()], dtype=bool)
+    labelled = np.array([not is_missing(cell) for cell in given.tolist()], dtype=bool)
     codes = np.zeros(n, dtype=np.int64)
     if labelled.any():
         codes[labelled] = codes_of(given[labelled], classes)

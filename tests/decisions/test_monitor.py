@@ -155,7 +155,12 @@ def test_labels_as_they_come():
     some, few = monitor(model, X, known), monitor(model, X[:100], known[:100])
     assert some.labelled == 100 and some.realised == few.realised and some.promises == few.promises
     assert monitor(model, X, np.full(300, None)).realised is None
-    assert monitor(model, X, pd.Series(known)).realised == some.realised
+    for other in (
+        known.tolist(),
+        pd.Series(known, dtype="string"),
+        [math.nan if one is None else one for one in known],
+    ):
+        assert monitor(model, X, other).realised == some.realised
 
 
 def test_a_promise_is_tested_over_months():
