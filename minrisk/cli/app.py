@@ -18,6 +18,7 @@ COMMANDS = {  # each in the module of its name, which is imported when the comma
     "fit": "Train on a table and write a model.",
     "predict": "Decide for every row of a table.",
     "evaluate": "What the decisions of a model cost.",
+    "monitor": "What decisions cost on new rows, before labels come; exit code 3 is an alarm.",
     "report": "A page about a model and its mistakes.",
     "compare": "Compare methods by what their decisions cost.",
     "show": "What is in a model file.",
@@ -112,6 +113,7 @@ def app(context: click.Context) -> None:
       minrisk evaluate grade.minrisk test.csv
       minrisk report grade.minrisk test.csv --out grade.html
       minrisk predict grade.minrisk new.csv --out decisions.csv
+      minrisk monitor grade.minrisk new.csv
       minrisk compare train.csv --target grade --costs costs.csv --methods minrisk,rebel
       minrisk export grade.minrisk --to onnx
     """  # noqa: D301 (\b is click's mark for lines to leave as they are)

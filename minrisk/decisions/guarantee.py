@@ -277,8 +277,8 @@ class _Costs(NamedTuple):
 
     @classmethod
     def of(cls, model: Any, cost: Any, refer: Any, classes: Labels, may_lack: bool) -> _Costs:
-        stated = _stated_costs(model, cost, classes)
-        columns = _refer_columns(stated.decisions or (), refer, classes, may_lack)
+        stated = stated_costs(model, cost, classes)
+        columns = refer_columns(stated.decisions or (), refer, classes, may_lack)
         given = stated.values[:, columns]
         ratios = given / given.max() if given.any() else np.ones_like(given)
         return cls(stated, columns, [j for j in range(stated.shape[1]) if j not in columns], ratios)
@@ -339,7 +339,7 @@ class _Rows(NamedTuple):
             if sample_weight is not None:
                 raise ValueError("sample_weight must be left out without X, got some: left-out rows have their own.")
             return cls._left_out(model)
-        codes = _codes(y, classes)
+        codes = codes_of(y, classes)
         p = np.asarray(model.predict_proba(X), dtype=np.float64)
         if p.shape != (len(codes), len(classes)):
             raise ValueError(
@@ -444,7 +444,7 @@ class _Test(NamedTuple):
         )
 
 
-def _stated_costs(model: Any, cost: Any, classes: Labels) -> CostMatrix:
+def stated_costs(model: Any, cost: Any, classes: Labels) -> CostMatrix:
     stated = getattr(model, "cost_", None) if cost is None else cost
     if stated is None:
         raise ValueError(
@@ -459,7 +459,7 @@ def _stated_costs(model: Any, cost: Any, classes: Labels) -> CostMatrix:
     return aligned(stated, classes, decisions=as_labels(getattr(model, "decisions_", ())))
 
 
-def _refer_columns(decisions: Labels, refer: Any, classes: Labels, may_lack: bool) -> list[int]:
+def refer_columns(decisions: Labels, refer: Any, classes: Labels, may_lack: bool) -> list[int]:
     others = no_classes(decisions, classes)
     if refer is not None:
         found = match_decisions([refer], decisions, classes)
@@ -603,7 +603,7 @@ def _advice(failed: list[_Test], rows: _Rows, level: float) -> str:
     return f"the {n} rows{whose} do not show it, so give more rows, promise less, or train a better model"
 
 
-def _codes(y: Any, classes: Labels) -> IntArray:
+def codes_of(y: Any, classes: Labels) -> IntArray:
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise ValueError(f"y must hold a label for each row, got shape {labels.shape}: give labels in one dimension.")

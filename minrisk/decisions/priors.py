@@ -50,6 +50,7 @@ MIXED_IN = 0.1  # of the trained shares, where means are matched: no class is ru
 BLOCK = 4096  # rows whose table stays in a processor's cache
 LEVEL = 0.05  # p-value of the test below which shares count as not known
 ROWS_PER_CELL, BINS_PER_CLASS, LEAST_EXPECTED = 20, 5, 8.0  # of left-out rows; cells of a class; new rows in a cell
+SAME_ODDS = 1e-3  # log-odds that differ by less may be the same but for rounding
 SIMULATIONS = 100  # of the statistic of the test where only shares change
 
 
@@ -358,6 +359,8 @@ class PriorEstimate:
         Whether the estimate is to be used.
     reason : str
         Why it is not; empty where it is.
+    covariance : ndarray of shape (K, K)
+        Of the estimate, which the interval is of.
     """
 
     classes: tuple[Any, ...]
@@ -367,6 +370,7 @@ class PriorEstimate:
     p_value: float | None
     known: bool
     reason: str
+    covariance: FloatArray
 
     def __repr__(self) -> str:
         """List the shares."""
@@ -504,7 +508,7 @@ def estimated(
             f"since these rows tell too little: {labels[vague]!r} may be {low[vague]:.3g} to {high[vague]:.3g} of "
             f"them, trained {tau[vague]:.3g}"
         )
-    return PriorEstimate(labels, tau.copy() if reason else shares, low, high, p_value, not reason, reason)
+    return PriorEstimate(labels, tau.copy() if reason else shares, low, high, p_value, not reason, reason, variance)
 
 
 def _on_simplex(information: FloatArray) -> FloatArray:
@@ -593,8 +597,7 @@ def _explained(told: np.ndarray, left_out: Any, shares: FloatArray) -> float | N
     from scipy.stats import chi2
 
     K, y, weight = len(shares), np.asarray(left_out.labels), np.asarray(left_out.weight, dtype=np.float64)
-    # Trees say the same of many rows: both samples are rounded alike, or rows would fall on either side of an edge.
-    of_old, of_new, n_cells = _cells(np.asarray(left_out.told, np.float32), told.astype(np.float32))
+    of_old, of_new, n_cells = cells(np.asarray(left_out.told, np.float32), told.astype(np.float32))
     of_classes = np.bincount(of_old * K + y, weight, n_cells * K).reshape(n_cells, K)
     total, squares = of_classes.sum(axis=0), np.bincount(y, weight**2, K)
     here = total > 0.0
@@ -603,7 +606,7 @@ def _explained(told: np.ndarray, left_out: Any, shares: FloatArray) -> float | N
     h, n = np.bincount(of_new, minlength=n_cells) / len(told), len(told)
     pi = shares[here] / shares[here].sum() if shares[here].sum() else np.full(len(rows), 1.0 / len(rows))
     pi = _fitted(h, H, pi, n, rows)[0]
-    group = _merged(n * (H @ pi))
+    group = merged(n * (H @ pi))
     n_groups = int(group[-1]) + 1
     if n_groups <= len(rows):
         return None
@@ -627,7 +630,7 @@ def _explained(told: np.ndarray, left_out: Any, shares: FloatArray) -> float | N
     return float(chi2.sf(2.0 * mean * statistic / spread, 2.0 * mean**2 / spread))
 
 
-def _cells(old: np.ndarray, new: np.ndarray) -> tuple[IntArray, IntArray, int]:
+def cells(old: np.ndarray, new: np.ndarray) -> tuple[IntArray, IntArray, int]:
     """Return the cell of each left-out and each new row, and how many cells there are.
 
     Rows of likeliest classes that have too few left-out rows share one cell.
@@ -640,11 +643,22 @@ def _cells(old: np.ndarray, new: np.ndarray) -> tuple[IntArray, IntArray, int]:
         bins = min(BINS_PER_CLASS, int(sizes[j]) // ROWS_PER_CELL)
         if bins:
             rows, new_rows = top == j, new_top == j
-            edges = np.unique(np.quantile(sure[rows], np.arange(1, bins) / bins))
+            edges = _between(np.sort(sure[rows]), np.quantile(sure[rows], np.arange(1, bins) / bins))
             of_old[rows] = n_cells + np.searchsorted(edges, sure[rows])
             of_new[new_rows] = n_cells + np.searchsorted(edges, new_sure[new_rows])
             n_cells += len(edges) + 1
     return of_old, of_new, n_cells
+
+
+def _between(values: FloatArray, edges: FloatArray) -> FloatArray:
+    """Return edges moved to where none of the sorted values is near.
+
+    Trees say the same of many rows, which differ by rounding where they were added up in another way: an edge on such a
+    value would part them.
+    """
+    above = np.searchsorted(values, edges + SAME_ODDS)
+    above = np.unique(above[above < len(values)])
+    return np.asarray(0.5 * (values[above - 1] + values[above]))
 
 
 def _leading(p: np.ndarray) -> tuple[IntArray, FloatArray]:
@@ -655,7 +669,7 @@ def _leading(p: np.ndarray) -> tuple[IntArray, FloatArray]:
     return top, np.log(np.maximum(most, SMALLEST_SHARE)) - np.log(np.maximum(rest.sum(axis=1), SMALLEST_SHARE))
 
 
-def _merged(expected: FloatArray) -> IntArray:
+def merged(expected: FloatArray) -> IntArray:
     """Return a group of each cell: neighbours go together until enough new rows are expected in them."""
     group, current, held = np.zeros(len(expected), np.int64), 0, 0.0
     for cell, count in enumerate(expected.tolist()):
@@ -735,11 +749,11 @@ def estimate_of(
 ) -> PriorEstimate:
     """Do what `estimate_priors` does where it is known what the model, and a part of its members, say of the rows."""
     left_out = getattr(model, "left_out_", None)
-    trained = _trained_shares(model, left_out, trained_priors)
+    trained = trained_shares(model, left_out, trained_priors)
     return estimated(p, trained, model.classes_, left_out, told, confidence)
 
 
-def _trained_shares(model: Any, left_out: Any, stated: Any) -> FloatArray:
+def trained_shares(model: Any, left_out: Any, stated: Any) -> FloatArray:
     """Return the class shares that a model was trained under."""
     for known in (stated, getattr(model, "trained_priors_", None)):
         if known is not None:

@@ -68,7 +68,7 @@ def test_help_and_version():
     assert run() == run("--help")
     assert "\n    minrisk demo\n    minrisk fit train.csv --target grade" in run()
     assert run("--version").strip() == f"minrisk {minrisk.__version__}"
-    for command in ("fit", "predict", "evaluate", "compare", "show", "demo", "warmup"):
+    for command in ("fit", "predict", "evaluate", "monitor", "compare", "show", "demo", "warmup"):
         assert "--help" in run(command, "--help")
 
 

@@ -215,6 +215,20 @@ def test_rows_that_have_changed_are_not_explained_by_shares():
     assert unseen.p_value is None and unseen.known
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_values_that_are_the_same_but_for_rounding_fall_in_one_cell(seed):
+    random = np.random.default_rng(seed)
+    few = random.dirichlet((2.0, 1.0), 30)  # leaves
+    y = random.integers(0, 2, 2000)
+    leaf = np.where(y == 0, random.integers(0, 20, 2000), random.integers(10, 30, 2000))
+    p = few[leaf].astype(np.float32)
+    left_out = SimpleNamespace(probabilities=p, labels=y, weight=np.ones(2000), folds=np.zeros(2000, int), told=p)
+    rounded = np.nextafter(p[:1500], np.float32(1.0))
+    exact = estimated(p[:1500], [0.5, 0.5], ABC[:2], left_out, p[:1500])
+    assert estimated(rounded, [0.5, 0.5], ABC[:2], left_out, rounded).p_value == pytest.approx(exact.p_value, abs=1e-3)
+    assert exact.p_value > 0.05
+
+
 def test_few_rows_tell_too_little():
     found = estimated([[0.6, 0.4], [0.5, 0.5]], [0.5, 0.5], ["ill", "well"])
     assert not found.known and "tell too little" in found.reason and found.shares.tolist() == [0.5, 0.5]

@@ -199,7 +199,13 @@ OF_LIBRARIES = {  # functions that NumPy and the C library round otherwise on ot
     *("pow", "power", "float_power", "cbrt", "hypot", "dist", "erf", "erfc", "gamma", "lgamma", "i0"),
     *("dot", "vdot", "inner", "matmul", "tensordot", "einsum", "linalg", "cov", "corrcoef"),
 }
-FOR_PEOPLE = {"cli", "comparison/result.py", "comparison/statistics.py", "inspection/plotting.py"}  # no model has these
+FOR_PEOPLE = {  # no model has these
+    "cli",
+    "comparison/result.py",
+    "comparison/statistics.py",
+    "decisions/monitor.py",
+    "inspection/plotting.py",
+}
 EXACT = {
     "model/codes.py",  # powers of whole numbers, which Python takes exactly
     "learners/most_violated.py",  # lengths along an axis, which NumPy sums in one order
