@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from minrisk.decisions.guarantee import guarantee as guarantee
     from minrisk.decisions.least_cost import LeastCostClassifier as LeastCostClassifier
     from minrisk.decisions.limits import price_limits as price_limits
+    from minrisk.decisions.monitor import monitor as monitor
     from minrisk.decisions.priors import estimate_priors as estimate_priors
     from minrisk.decisions.sensitivity import sensitivity as sensitivity
     from minrisk.io.model_file import ModelFileError as ModelFileError
@@ -71,6 +72,7 @@ _PUBLIC = {
     "decide": "minrisk.decisions.deciding",
     "estimate_priors": "minrisk.decisions.priors",
     "guarantee": "minrisk.decisions.guarantee",
+    "monitor": "minrisk.decisions.monitor",
     "price_limits": "minrisk.decisions.limits",
     "sensitivity": "minrisk.decisions.sensitivity",
     "ModelFileError": "minrisk.io.model_file",
