@@ -262,6 +262,7 @@ def monitor(
     Returns
     -------
     Monitoring
+        What decisions cost, how sure that is, and whether there is an alarm.
 
     Raises
     ------
