@@ -19,7 +19,8 @@ from minrisk._utils import warn_caller
 from minrisk._utils.workers import Workers
 from minrisk.algorithms.parameters import SharedParameters, algorithm, parameter
 from minrisk.costs.reading import CostsPerRow
-from minrisk.decisions.deciding import decision_costs, expected_of, of_expected, weighted
+from minrisk.decisions.costs import decision_costs, expected_costs
+from minrisk.decisions.deciding import of_expected, weighted
 from minrisk.decisions.priors import PriorEstimate, estimate_of, reweighed, shares_of
 from minrisk.estimator import BoostedClassifier
 from minrisk.estimator.eval_sets import costs_of_sets, record_stages
@@ -528,7 +529,7 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
             assert self.cost_regression_ is not None
             expected = self.cost_regression_.unit * self.cost_regression_.expected(X, p)
             return of_expected(expected, self.decisions_, limits).labels
-        return of_expected(expected_of(p, costs), costs.decisions, limits).labels
+        return of_expected(expected_costs(p, costs.table), costs.decisions, limits).labels
 
     @property
     def predict_proba(self) -> Callable[..., FloatArray]:

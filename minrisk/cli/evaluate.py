@@ -30,7 +30,7 @@ from minrisk.cli.streams import note, tell
 from minrisk.costs import CostMatrix
 from minrisk.costs.labels import as_labels, match_labels, no_classes, plain_array
 from minrisk.costs.reading import CostsPerRow, is_uniform
-from minrisk.decisions.deciding import decides_by_any_costs
+from minrisk.decisions.costs import decides_by_any_costs
 from minrisk.inspection.columns import in_parts
 from minrisk.metrics import as_samples, best_constant_cost, expected_cost, regret
 from minrisk.tables.columns import NAMELESS, matched, take_labels, take_weights

@@ -16,7 +16,7 @@ from minrisk.cli.common import by_blocks, feature_names, load_model, read_featur
 from minrisk.cli.costs import ColumnCosts, check_cost_columns, stated_costs
 from minrisk.cli.evaluate import decisions
 from minrisk.cli.streams import note, say, written_on
-from minrisk.decisions.deciding import decides_by_any_costs
+from minrisk.decisions.costs import decides_by_any_costs
 from minrisk.decisions.priors import estimate_priors
 from minrisk.tables.files import Table, kind_of, missing_columns, open_tables
 from minrisk.tables.svmlight import is_svmlight

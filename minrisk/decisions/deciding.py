@@ -7,17 +7,16 @@ its simplest case, and estimators come to it with the probabilities of their row
 from __future__ import annotations
 
 from collections.abc import Mapping
-from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from minrisk._typing import FloatArray, Labels
-from minrisk.costs import CostMatrix, is_per_row
-from minrisk.costs.labels import as_labels, label_array, listed, match_labels
-from minrisk.costs.matrix import column_names, is_frame
-from minrisk.costs.reading import CostsPerRow, aligned, has_matrices, is_of_samples
-from minrisk.decisions.limits import assigned, expected_costs, read_limits
+from minrisk.costs import CostMatrix
+from minrisk.costs.labels import as_labels, listed, match_labels
+from minrisk.costs.matrix import column_names
+from minrisk.decisions.costs import costs_of_decisions, expected_costs
+from minrisk.decisions.limits import assigned, read_limits
 from minrisk.decisions.priors import estimated, factors, read_priors, reweighed, shares_of
 
 
@@ -139,12 +138,7 @@ def decide(
         trained = read_priors(trained_priors, labels)
         shares = shares_of(priors, labels, lambda: estimated(p, trained, labels))
         p = reweighed(p, shares, trained)
-    return of_expected(expected_of(p, costs), costs.decisions, limits, shares)
-
-
-def expected_of(p: FloatArray, costs: DecisionCosts) -> FloatArray:
-    """Return expected costs (n, D) of each decision by probabilities (n, K), in the unit of the costs."""
-    return expected_costs(p, costs.values if costs.shared is None else costs.shared.values)
+    return of_expected(expected_costs(p, costs.table), costs.decisions, limits, shares)
 
 
 def weighted(matrix: CostMatrix, priors: FloatArray, trained: FloatArray) -> CostMatrix:
@@ -252,63 +246,3 @@ def checked_probabilities(probabilities: Any, classes: tuple[Any, ...]) -> Float
             "predict_proba returns, not scores or logarithms."
         )
     return p
-
-
-class DecisionCosts(NamedTuple):
-    """Costs of decisions about rows whose classes are not known, in the unit that they are stated in.
-
-    Attributes
-    ----------
-    values : ndarray of shape (1, K, D) or (n, K, D)
-        One matrix of all rows, or one for each.
-    decisions : ndarray of shape (D,)
-    shared : CostMatrix or None
-        The one matrix.
-    """
-
-    values: FloatArray
-    decisions: Labels
-    shared: CostMatrix | None
-
-
-def decision_costs(model: Any, cost: Any, n: int) -> DecisionCosts:
-    """Read costs for decisions of a model about n rows: the one reader of `predict`, `why` and SHAP values."""
-    return costs_of_decisions(cost, model.classes_, n, model.decisions_, model._names())
-
-
-def costs_of_decisions(cost: Any, classes: Labels, n: int, decisions: Any = (), stated: Any = None) -> DecisionCosts:
-    """Read costs for decisions about n rows.
-
-    Parameters
-    ----------
-    cost : object
-        A matrix as in `fit`, or an array (n, K, D) with a matrix for each row.
-    classes : ndarray of shape (K,)
-        That decisions are about.
-    n : int
-    decisions, stated : object
-        As in `minrisk.costs.reading.CostsPerRow.of`.
-
-    Raises
-    ------
-    ValueError
-        If it is neither, such as an array (n, D): the classes of these rows are not known.
-    """
-    labels, names = as_labels(classes), as_labels(decisions)
-    if has_matrices(cost):
-        matrices, columns = CostsPerRow.of(cost, labels, stated=stated, decisions=names).matrices_of(n, labels)
-        return DecisionCosts(matrices, label_array(columns, classes), None)
-    if is_per_row(cost, n, len(labels)) or (is_frame(cost) and is_of_samples(cost, labels)):
-        raise ValueError(
-            f"cost has a row for each row, got shape {np.shape(cost)}, but what a decision costs depends on the class, "
-            "which is unknown: give one matrix for all rows, as cost=[[0, 1], [5, 0]] for two classes, or an array "
-            f"of shape {(n, len(labels), len(names) or len(labels))} with such a matrix for each row, or leave cost "
-            "out to decide by what fit has learnt about costs."
-        )
-    matrix = aligned(cost, labels, decisions=names)
-    return DecisionCosts(matrix.values[None], label_array(matrix.decisions, classes), matrix)
-
-
-def decides_by_any_costs(model: Any) -> bool:
-    """Return whether `predict` takes costs, so that decisions are those of least expected cost by probabilities."""
-    return model.model_.link is not None and "cost" in signature(model.predict).parameters

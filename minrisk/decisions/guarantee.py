@@ -15,9 +15,10 @@ from minrisk._utils import warn_caller
 from minrisk._utils.algebra import product
 from minrisk.costs.labels import Labels, as_labels, listed, match_decisions, match_labels, no_classes, refer_rank
 from minrisk.costs.matrix import CostMatrix
-from minrisk.costs.reading import aligned, has_matrices
+from minrisk.costs.reading import aligned
 from minrisk.costs.weights import checked_weights
 from minrisk.decisions.bounds import bound_of_ordered, log_capital, p_value_share, shuffle, upper_share
+from minrisk.decisions.costs import shared_costs
 
 MOST_PRICES, LEAST_PRICES, ROWS_TESTED = 1000, 400, 100_000_000  # prices that are tried, and their number times rows
 SMALLEST_PRICE, LEAST_RATIO = 1e-6, 1e-3  # of the smallest cost, and of prices of two classes
@@ -277,7 +278,7 @@ class _Costs(NamedTuple):
 
     @classmethod
     def of(cls, model: Any, cost: Any, refer: Any, classes: Labels, may_lack: bool) -> _Costs:
-        stated = stated_costs(model, cost, classes)
+        stated = shared_costs(model, cost)
         columns = refer_columns(stated.decisions or (), refer, classes, may_lack)
         given = stated.values[:, columns]
         ratios = given / given.max() if given.any() else np.ones_like(given)
@@ -442,21 +443,6 @@ class _Test(NamedTuple):
             if self.at_most < self.top
             else 0
         )
-
-
-def stated_costs(model: Any, cost: Any, classes: Labels) -> CostMatrix:
-    stated = getattr(model, "cost_", None) if cost is None else cost
-    if stated is None:
-        raise ValueError(
-            f"cost must be given, since the {type(model).__name__} has none of its own (cost_): give a table of true "
-            "classes by decisions, as costs.with_reject(costs.uniform(classes), price=0.3)."
-        )
-    if has_matrices(stated):
-        raise ValueError(
-            f"cost must be one table for all rows, got shape {np.shape(stated)}: a promise needs a largest cost that "
-            "is known beforehand, so give a table of shape (K, D)."
-        )
-    return aligned(stated, classes, decisions=as_labels(getattr(model, "decisions_", ())))
 
 
 def refer_columns(decisions: Labels, refer: Any, classes: Labels, may_lack: bool) -> list[int]:

@@ -33,7 +33,8 @@ from minrisk.costs import CostMatrix, as_cost
 from minrisk.costs.labels import as_labels, label_array, listed
 from minrisk.costs.reading import CostsPerRow, check_sample_order, costs_of_rows, stated_cost
 from minrisk.costs.weights import checked_weights
-from minrisk.decisions.deciding import decision_costs, expected_of, of_expected
+from minrisk.decisions.costs import decision_costs, expected_costs
+from minrisk.decisions.deciding import of_expected
 from minrisk.decisions.left_out import LeftOut
 from minrisk.decisions.priors import estimate_of, reweighed, shares_of
 from minrisk.metrics import expected_cost
@@ -384,7 +385,7 @@ class LeastCostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         """
         p = self.predict_proba(X, priors)
         costs = decision_costs(self, self.cost_ if cost is None else cost, len(p))
-        return of_expected(expected_of(p, costs), costs.decisions, limits).labels
+        return of_expected(expected_costs(p, costs.table), costs.decisions, limits).labels
 
     def predict_proba(self, X: Any, priors: Any = None) -> FloatArray:
         """Return the probabilities of the classes.

@@ -29,11 +29,9 @@ import numpy as np
 
 from minrisk._typing import FloatArray, IntArray
 from minrisk._utils import warn_caller
-from minrisk._utils.algebra import product
-from minrisk.costs import CostMatrix, is_per_row
+from minrisk.costs import CostMatrix
 from minrisk.costs.labels import Labels, as_labels, listed, match_decisions, match_labels
-from minrisk.costs.matrix import is_frame
-from minrisk.costs.reading import CostsPerRow, aligned, has_matrices, is_of_samples
+from minrisk.decisions.costs import costs_for, expected_costs
 
 ROUNDING = 16.0 * float(np.finfo(np.float64).eps)  # of costs and prices: smaller differences are none
 WHOLE = 1e-12  # of a number of rows: shares that miss a whole number by less mean that one
@@ -626,7 +624,8 @@ def price_limits(model: Any, X: Any, limits: Any, cost: Any = None, *, confidenc
     n = len(p)
     if n == 0:
         raise ValueError("X must have rows to find prices by, got none: give recent rows, a thousand or more.")
-    values, decisions = _values_and_decisions(model, cost, classes, n)
+    costs = costs_for(model, cost, n)
+    values, decisions = costs.table, as_labels(costs.decisions)
     low, high = read_limits(limits, decisions, n, classes)
     prices = assigned(expected_costs(p, values), low, high).prices
     priced = _priced(values, prices)
@@ -650,38 +649,10 @@ def price_limits(model: Any, X: Any, limits: Any, cost: Any = None, *, confidenc
     )
 
 
-def expected_costs(p: FloatArray, values: FloatArray) -> FloatArray:
-    """Return expected costs (n, D) of each decision by probabilities (n, K) and costs (K, D) or (n, K, D)."""
-    if values.ndim == 2:
-        return np.asarray(product(p, values))
-    return np.asarray(sum(own[:, None] * values[:, j] for j, own in enumerate(p.T)))
-
-
 def _priced(values: FloatArray, prices: FloatArray) -> FloatArray:
     """Return costs with prices, none of them below 0."""
     made = values + prices
     return np.asarray(made - min(0.0, float(made.min(initial=0.0))))
-
-
-def _values_and_decisions(model: Any, cost: Any, classes: Labels, n: int) -> tuple[FloatArray, Labels]:
-    """Return costs (K, D), or (n, K, D) of each row, and what their columns decide."""
-    given, named = getattr(model, "cost_", None) if cost is None else cost, as_labels(getattr(model, "decisions_", ()))
-    if given is None:
-        raise ValueError(
-            "price_limits must know the costs, and got a model without any or with costs that differ by row: pass a "
-            "matrix for all rows, as cost=[[0, 1], [5, 0]] for two classes, or an array with one for each row."
-        )
-    if has_matrices(given) and not isinstance(given, CostsPerRow):
-        return CostsPerRow.of(given, classes, decisions=named).matrices_of(n, classes)
-    is_of_rows = isinstance(given, CostsPerRow) or is_per_row(given, n, len(classes))
-    if is_of_rows or (is_frame(given) and is_of_samples(given, classes)):
-        raise ValueError(
-            "price_limits must have costs with a row for each class, since classes are not known, got costs of the "
-            f"true ones, shape {np.shape(given)}: pass one matrix for all rows, or an array of shape "
-            f"{(n, len(classes), len(named) or len(classes))} with one for each."
-        )
-    matrix = aligned(given, classes, decisions=named)
-    return matrix.values, as_labels(matrix.decisions)
 
 
 def _new_counts(count: int, n: int, confidence: float) -> tuple[int, int]:

@@ -20,8 +20,9 @@ from minrisk.costs.reading import aligned
 from minrisk.costs.weights import checked_weights
 from minrisk.data.frames import is_missing
 from minrisk.decisions.bounds import EProcess, upper_mean
+from minrisk.decisions.costs import shared_costs
 from minrisk.decisions.deciding import checked_probabilities
-from minrisk.decisions.guarantee import Guarantee, codes_of, refer_columns, stated_costs
+from minrisk.decisions.guarantee import Guarantee, codes_of, refer_columns
 from minrisk.decisions.priors import PriorEstimate, cells, estimated, merged, reweighed, trained_shares
 
 DRIFT_LEVEL = 0.01  # p-value below which rows that look otherwise are an alarm
@@ -401,7 +402,7 @@ class _Costs(NamedTuple):
     @classmethod
     def of(cls, model: Any, cost: Any, promised: Any, classes: Labels) -> _Costs:
         if not isinstance(promised, Guarantee):
-            stated = stated_costs(model, cost, classes)
+            stated = shared_costs(model, cost)
             return cls(stated.values, stated.values, stated.decisions or ())
         by = aligned(promised.cost, classes)
         if promised.candidate is None:
@@ -410,7 +411,7 @@ class _Costs(NamedTuple):
                     "cost must be left out where promised is a Guarantee, whose costs decide, got some: give either."
                 )
             return cls(by.values, by.values, by.decisions or ())
-        stated, decisions = stated_costs(model, cost, classes), by.decisions or ()
+        stated, decisions = shared_costs(model, cost), by.decisions or ()
         values = stated.values[:, match_decisions(decisions, stated.decisions or (), classes)]
         return cls(by.values, values, decisions)
 

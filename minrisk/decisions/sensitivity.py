@@ -15,10 +15,9 @@ from minrisk._typing import FloatArray, IntArray
 from minrisk._utils.algebra import product
 from minrisk._utils.packages import library
 from minrisk._utils.text import aligned, printable, short
-from minrisk.costs.labels import Labels, as_labels, label_text, listed
-from minrisk.costs.matrix import CostMatrix, is_frame
-from minrisk.costs.reading import aligned as in_order
-from minrisk.costs.reading import has_matrices, is_of_samples, is_per_row
+from minrisk.costs.labels import Labels, label_text
+from minrisk.costs.matrix import CostMatrix
+from minrisk.decisions.costs import shared_costs
 
 _COLUMNS = ("cost", "low", "high", "changed_at_half", "changed_at_twice", "regret_at_half", "regret_at_twice")
 _MOST_LINES, _MOST_LETTERS = 10, 20  # of what is printed
@@ -182,34 +181,7 @@ def sensitivity(model: Any, X: Any, cost: Any = None, *, at_most: float = 0.0) -
         )
     if not 0.0 <= at_most < 1.0:
         raise ValueError(f"at_most must be a share from 0 and below 1, got {at_most!r}: give 0.01 for 1 % of the rows.")
-    return of_probabilities(p, costs_of(model, len(p), cost), int(at_most * len(p)))
-
-
-def costs_of(model: Any, n_rows: int, cost: Any = None) -> CostMatrix:
-    """Return a table of costs in the order of a model's classes: the one given, or that of the model's fit.
-
-    Raises
-    ------
-    ValueError
-        If there is none, or it is not one table for all rows.
-    """
-    classes = as_labels(model.classes_)
-    if cost is None and (cost := getattr(model, "cost_", None)) is None:
-        raise ValueError(
-            f"cost must be given, as this {type(model).__name__} keeps no table of costs, got none: pass cost= with a "
-            f"row for each of the classes {listed(classes)}."
-        )
-    if (
-        has_matrices(cost)
-        or is_per_row(cost, n_rows, len(classes))
-        or (is_frame(cost) and is_of_samples(cost, classes))
-    ):
-        raise ValueError(
-            f"cost must be one table for all rows, got shape {np.shape(cost)} with costs for each row: pass a table "
-            f"with a row for each of the classes {listed(classes)}."
-        )
-    names = as_labels(getattr(model, "decisions_", ()))
-    return in_order(cost, classes, decisions=names)
+    return of_probabilities(p, shared_costs(model, cost, len(p)), int(at_most * len(p)))
 
 
 def of_probabilities(p: FloatArray, cost: CostMatrix, n_changed: int = 0) -> Sensitivity:

@@ -12,7 +12,7 @@ from minrisk._typing import FloatArray, Labels
 from minrisk._utils import packages
 from minrisk.costs import CostMatrix, as_cost
 from minrisk.costs.labels import label_array
-from minrisk.decisions.deciding import decides_by_any_costs
+from minrisk.decisions.costs import decides_by_any_costs
 from minrisk.estimator.fitted import check_fitted
 from minrisk.model.additive import AdditiveModel
 from minrisk.model.similarities import PackedSimilarities

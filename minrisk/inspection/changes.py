@@ -22,7 +22,7 @@ from minrisk._utils.algebra import product
 from minrisk.costs.labels import listed
 from minrisk.costs.units import avoidable
 from minrisk.data.frames import NUMBER
-from minrisk.decisions.deciding import decides_by_any_costs, decision_costs
+from minrisk.decisions.costs import decides_by_any_costs, decision_costs
 from minrisk.inspection.columns import TRUTH_VALUE, WHOLE_NUMBERS, ColumnTexts, kind_of_column, value_text
 from minrisk.inspection.shap_scores import TreeNodes
 from minrisk.model.links import expected_costs

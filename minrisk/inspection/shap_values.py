@@ -22,7 +22,7 @@ from minrisk._utils.workers import Workers
 from minrisk.costs.labels import as_labels, listed, match_labels
 from minrisk.data.frames import Frame
 from minrisk.data.labels import check_labels
-from minrisk.decisions.deciding import decision_costs
+from minrisk.decisions.costs import decision_costs
 from minrisk.estimator import BoostedClassifier
 from minrisk.estimator.fitted import names_of_columns
 from minrisk.estimator.inputs import one_fit

@@ -278,7 +278,7 @@ def test_other_names_for_referring():
         ({"at_most": 0.0}, "at_most must be a finite number above 0, got 0.0"),
         ({"of": "some"}, 'of must be "all" or "decided", got \'some\''),
         ({"confidence": 95}, "confidence must be between 0 and 1, got 95"),
-        ({"cost": None}, r"cost must be given, since the Known has none of its own \(cost_\)"),
+        ({"cost": None}, r"cost must be given, since the Known has no table of its own \(cost_\)"),
         (
             {"cost": uniform(["a", "b"])},
             r"cost must have a decision that refers, got the decisions \['a', 'b'\]: .*with_reject",

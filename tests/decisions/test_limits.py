@@ -356,8 +356,8 @@ def test_equal_rows_cannot_be_told_apart_by_prices():
 @pytest.mark.parametrize(
     ("cost", "told"),
     [
-        (None, "must know the costs"),
-        (np.ones((50, 2)), r"got costs of the true ones, shape \(50, 2\)"),
+        (None, "cost must be given"),
+        (np.ones((50, 2)), r"row for each row, got shape \(50, 2\)"),
         (np.ones((49, 2, 2)), r"expected shape \(50, 2, 2\)"),
     ],
 )

@@ -134,11 +134,11 @@ def test_it_prints_the_costs_whose_error_costs_most():
     ("model", "rows", "cost", "at_most", "error", "message"),
     [
         (LinearSVC(), [[1, 0]], None, 0.0, TypeError, "must have predict_proba, got LinearSVC"),
-        (Given("ab"), np.ones((2, 2)), None, 0.0, ValueError, r"must be given.*\['a', 'b'\]"),
+        (Given("ab"), np.ones((2, 2)), None, 0.0, ValueError, "cost must be given"),
         (Given("ab", cost_=None), np.ones((2, 2)), None, 0.0, ValueError, "must be given"),
         (Given("ab"), np.ones((0, 2)), uniform(["a", "b"]), 0.0, ValueError, "one row or more"),
         (Given("ab"), np.full((2, 2), np.nan), [[0, 1], [1, 0]], 0.0, ValueError, "finite"),
-        (Given("ab"), np.ones((5, 2)), np.ones((5, 2)), 0.0, ValueError, "one table for all rows"),
+        (Given("ab"), np.ones((5, 2)), np.ones((5, 2)), 0.0, ValueError, "one matrix for all rows"),
         (Given("ab"), np.ones((5, 2)), np.ones((5, 2, 2)), 0.0, ValueError, "one table for all rows"),
         (Given("ab"), np.ones((5, 2)), [[0, 1], [1, 0]], 1.0, ValueError, "at_most must be a share"),
         (

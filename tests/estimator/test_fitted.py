@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 import minrisk
 from minrisk import Chunks, LocalizedSimilaritiesClassifier, MinRiskClassifier, REBELClassifier, export, inspection
-from minrisk.decisions.deciding import decision_costs
+from minrisk.decisions.costs import decision_costs
 from minrisk.estimator.fitted import check_fitted, names_of_columns
 from minrisk.inspection import CostConfusionDisplay, RiskCurveDisplay
 
