@@ -8,15 +8,11 @@ ones, `known` with the true ones over the same; `better` counts draws that cost 
 shares miss, and `off_trained` that of the trained ones. `rejected` are tests that say that other shares do not explain
 the rows, which should be 0.05 of these draws; `found` the same of draws in which rows of each class are besides drawn
 by their first principal component (weight exp of its standard score), so that more than shares has changed.
-
-Where a model keeps no left-out rows, they are made here: a model of 20 rounds for each of four folds answers for the
-rows of its fold and for a quarter of the new ones, and further models for the probabilities.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,8 +20,7 @@ import numpy as np
 from benchmarks.common import costs, is_quick, least_expected, load, parser, save, show
 
 SETS = ("digits", "pendigits", "satimage", "segment", "vehicle", "letter", "german")
-MOST_ROWS, MOST_NEW, LEAST_NEW, FOLDS = 3000, 1000, 200, 4
-SMALL = {"n_estimators": 20, "cv": 1, "pool": False}  # models whose probabilities are compared
+MOST_ROWS, MOST_NEW, LEAST_NEW = 3000, 1000, 200
 
 
 class Answers(NamedTuple):
@@ -59,26 +54,7 @@ def answers(name: str, seed: int, jobs: int) -> Answers:
     model = MinRiskClassifier(random_state=seed, n_jobs=jobs, n_estimators=5 if is_quick() else None)
     model.fit(X[first], y[first])
     p = model.predict_proba(X[rest])
-    if (left_out := getattr(model, "left_out_", None)) is not None and hasattr(model, "_told"):
-        return Answers(X[rest], y[rest], p, model._told(X[rest]), model.trained_priors_, left_out)
-    trained = np.bincount(y[first], minlength=p.shape[1]) / len(first)
-    return Answers(X[rest], y[rest], p, *left_out_of(model, X[first], y[first], X[rest], trained))
-
-
-def left_out_of(model: Any, X: np.ndarray, y: np.ndarray, new: np.ndarray, trained: np.ndarray) -> tuple[Any, ...]:
-    """Return what small models say of new rows, the trained shares, and left-out rows."""
-    from sklearn.base import clone
-    from sklearn.model_selection import StratifiedKFold
-
-    p, told, told_new = (np.zeros((len(rows), len(trained)), np.float32) for rows in (X, X, new))
-    folds, turn = np.zeros(len(y), np.int64), np.arange(len(new)) % FOLDS
-    for k, (others, own) in enumerate(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y)):
-        small = clone(model).set_params(**SMALL | ({"n_estimators": 3} if is_quick() else {})).fit(X[others], y[others])
-        folds[own], told[own] = k, small.predict_proba(X[own])
-        told_new[turn == k] = small.predict_proba(new[turn == k])
-        p[own] = clone(model).set_params(pool=False).fit(X[others], y[others]).predict_proba(X[own])
-    left_out = SimpleNamespace(probabilities=p, labels=y, folds=folds, weight=np.ones(len(y)), told=told)
-    return told_new, trained, left_out
+    return Answers(X[rest], y[rest], p, model._told(X[rest]), model.trained_priors_, model.left_out_)
 
 
 def mixes(of: Answers, draws: int, seed: int, moved: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
