@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import costs, is_quick, load, parser, save, show
+from benchmarks.common import costs, is_quick, parser, save, show
+from benchmarks.priors import data_of
 
 SETS = (
     *("german", "vehicle", "segment", "car", "vowel", "satimage", "waveform", "page_blocks", "svmguide4", "pendigits"),
@@ -27,16 +28,6 @@ SETS = (
 )
 KINDS = ("lognormal", "0/1", "normal")
 MOST_ROWS, MOST_POOL, MOST_NEW, LEAST_NEW = 1500, 8000, 1000, 150
-
-
-def data_of(name: str) -> tuple[np.ndarray, np.ndarray]:
-    if name == "digits":
-        from sklearn.datasets import load_digits
-
-        X, y = load_digits(return_X_y=True)
-        return (X[:500], y[:500]) if is_quick() else (X, y)
-    data = load(name)
-    return data.X, data.y
 
 
 def samples(y: np.ndarray, K: int, draws: int, seed: int, mixed: bool) -> Iterator[np.ndarray]:
