@@ -19,8 +19,9 @@ from minrisk._utils import warn_caller
 from minrisk._utils.workers import Workers
 from minrisk.algorithms.parameters import SharedParameters, algorithm, parameter
 from minrisk.costs.reading import CostsPerRow
+from minrisk.costs.units import avoidable
 from minrisk.decisions.costs import decision_costs, expected_costs
-from minrisk.decisions.deciding import of_expected, weighted
+from minrisk.decisions.deciding import of_expected, weighed, weighted
 from minrisk.decisions.priors import PriorEstimate, estimate_of, reweighed, shares_of
 from minrisk.estimator import BoostedClassifier
 from minrisk.estimator.eval_sets import costs_of_sets, record_stages
@@ -517,19 +518,27 @@ class MinRiskClassifier(BoostedClassifier, SharedParameters):
                 "surrogate='softmax' or 'exponential' to decide under costs, priors or limits given to predict, or fit "
                 "again."
             )
+        from minrisk.model import links
+
         stated = self.cost_ if cost is None else cost
         costs = None if stated is None else decision_costs(self, stated, len(X))
         shares = None if priors is None else self._priors(priors, X)
         if limits is None and costs is not None and costs.shared is not None:
             rule = self.model_.rule(costs.shared if shares is None else weighted(costs.shared, shares, self._trained()))
             return np.asarray(costs.decisions[self._decisions(X, rule, max_excess)])
+        if limits is None and costs is not None:
+            # Costs above the cheapest decision of each class: what all decisions cost alike would take their digits.
+            values = avoidable(costs.values)
+            values = values if shares is None else weighed(values, shares, self._trained())
+            expected = links.expected_costs(self.model_.link, self._scores(X), self.model_.temperature, values)
+            return np.asarray(costs.decisions[expected.argmin(axis=1)])
         p = self.model_.probabilities(self._scores(X))
         p = p if shares is None else reweighed(p, shares, self._trained())
         if costs is None:
             assert self.cost_regression_ is not None
             expected = self.cost_regression_.unit * self.cost_regression_.expected(X, p)
-            return of_expected(expected, self.decisions_, limits).labels
-        return of_expected(expected_costs(p, costs.table), costs.decisions, limits).labels
+            return of_expected(expected, self.decisions_, self.classes_, limits).labels
+        return of_expected(expected_costs(p, costs.table), costs.decisions, self.classes_, limits).labels
 
     @property
     def predict_proba(self) -> Callable[..., FloatArray]:

@@ -33,7 +33,7 @@ class DecisionCosts(NamedTuple):
 
     @property
     def table(self) -> FloatArray:
-        """The costs (K, D), or (n, K, D) where rows have costs of their own."""
+        """Return the costs (K, D), or (n, K, D) where rows have costs of their own."""
         return self.values if self.shared is None else self.shared.values
 
 

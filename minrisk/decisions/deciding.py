@@ -138,17 +138,26 @@ def decide(
         trained = read_priors(trained_priors, labels)
         shares = shares_of(priors, labels, lambda: estimated(p, trained, labels))
         p = reweighed(p, shares, trained)
-    return of_expected(expected_costs(p, costs.table), costs.decisions, limits, shares)
+    return of_expected(expected_costs(p, costs.table), costs.decisions, known, limits, shares)
 
 
 def weighted(matrix: CostMatrix, priors: FloatArray, trained: FloatArray) -> CostMatrix:
     """Return costs by which probabilities decide as `reweighed` ones do by the matrix: rows times a factor each."""
-    values = matrix.values * factors(priors, trained)[:, None]
+    values = weighed(matrix.avoidable, priors, trained)
     return CostMatrix._of_checked(values, matrix.classes, matrix.decisions)
 
 
+def weighed(values: FloatArray, priors: FloatArray, trained: FloatArray) -> FloatArray:
+    """Return a table (K, D), or tables (n, K, D), likewise."""
+    return np.asarray(values * factors(priors, trained)[:, None])
+
+
 def of_expected(
-    expected: FloatArray, decisions: Labels, limits: Mapping[Any, Any] | None, priors: FloatArray | None = None
+    expected: FloatArray,
+    decisions: Labels,
+    classes: Labels,
+    limits: Mapping[Any, Any] | None,
+    priors: FloatArray | None = None,
 ) -> Decisions:
     """Decide by expected costs (n, D), within limits."""
     prices = dict[Any, float]()
@@ -156,7 +165,7 @@ def of_expected(
         chosen = expected.argmin(axis=1)
     else:
         labels = as_labels(decisions)
-        low, high = read_limits(limits, labels, len(expected))
+        low, high = read_limits(limits, labels, len(expected), as_labels(classes))
         chosen, of_all = assigned(expected, low, high)
         prices = {labels[d]: float(of_all[d]) for d in np.flatnonzero((low > 0) | (high < len(expected))).tolist()}
     cost = np.take_along_axis(expected, chosen[:, None], axis=1)[:, 0]

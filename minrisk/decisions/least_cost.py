@@ -385,7 +385,7 @@ class LeastCostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         """
         p = self.predict_proba(X, priors)
         costs = decision_costs(self, self.cost_ if cost is None else cost, len(p))
-        return of_expected(expected_costs(p, costs.table), costs.decisions, limits).labels
+        return of_expected(expected_costs(p, costs.table), costs.decisions, self.classes_, limits).labels
 
     def predict_proba(self, X: Any, priors: Any = None) -> FloatArray:
         """Return the probabilities of the classes.

@@ -132,6 +132,16 @@ def test_predict_is_decide(model):
     np.testing.assert_array_equal(model.predict_proba(X, priors=model.trained_priors_), p)
     np.testing.assert_array_equal(model.predict(X, COST, limits={-1: 1.0}), model.predict(X, COST))
     assert np.sum(model.predict(X, COST, limits={-1: 7}) == -1) == 7
+    np.testing.assert_array_equal(model.predict(X, COST, limits={"refer": 7}), model.predict(X, COST, limits={-1: 7}))
+
+
+def test_costs_of_each_row_lie_far_from_zero(model):
+    """What all decisions cost alike changes none, however large it is."""
+    X = made(seed=7)[0]
+    table = np.array([[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [9.0, 3.0, 0.0]])
+    of_rows = table + 2.0**40 * np.arange(1, len(X) + 1)[:, None, None]
+    for priors in (None, [0.2, 0.2, 0.6]):
+        np.testing.assert_array_equal(model.predict(X, of_rows, priors=priors), model.predict(X, table, priors=priors))
 
 
 def test_shares_that_are_found_by_the_rows(model):
