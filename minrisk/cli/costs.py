@@ -31,7 +31,7 @@ from minrisk.tables.text import Dialect, Text, TextError, read_text
 
 
 class StatedCosts(NamedTuple):
-    """What --costs says, before the classes are known."""
+    """Hold what --costs says, before the classes are known."""
 
     given: str | None
     table: CostCells | None  # of a file

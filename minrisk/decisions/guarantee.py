@@ -31,7 +31,7 @@ LEFT_OUT = (
 
 
 class Promise(NamedTuple):
-    """What is promised of new rows, and what the given rows say about it.
+    """Tell what is promised of new rows, and what the given rows say about it.
 
     Attributes
     ----------
@@ -269,7 +269,7 @@ def guarantee(
 
 
 class _Costs(NamedTuple):
-    """What decisions cost, and which of them refer."""
+    """Hold what decisions cost, and which of them refer."""
 
     stated: CostMatrix
     columns: list[int]  # that refer

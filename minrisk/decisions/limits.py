@@ -249,7 +249,7 @@ def assigned(expected: FloatArray, low: IntArray, high: IntArray) -> Assignment:
 
 
 class _Nearest(NamedTuple):
-    """Of each row, the first cheapest decision, and by how much the next one is more expensive; (n,) each."""
+    """Hold the first cheapest decision of each row, and by how much the next one is more expensive; (n,) each."""
 
     chosen: IntArray
     gap: FloatArray

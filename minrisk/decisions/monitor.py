@@ -393,7 +393,7 @@ def monitor(
 
 
 class _Costs(NamedTuple):
-    """What decisions are made by, and what they cost."""
+    """Hold what decisions are made by, and what they cost."""
 
     deciding: FloatArray  # (K, D)
     values: FloatArray  # (K, D)
@@ -540,7 +540,7 @@ def _expected(
 
 
 class _Expected(NamedTuple):
-    """What decisions about rows are expected to cost under shares of the classes."""
+    """Hold what decisions about rows are expected to cost under shares of the classes."""
 
     each: FloatArray  # (n,)
     variance: FloatArray  # (n,) of the cost of each

@@ -93,7 +93,7 @@ class EvalSet(NamedTuple):
 
 
 class SetCosts(NamedTuple):
-    """What decisions about the rows of a set cost, as stated."""
+    """Hold what decisions about the rows of a set cost, as stated."""
 
     codes: IntArray  # (m,) of the true classes
     table: FloatArray  # (R, D) by the decisions of the estimator
